@@ -1,0 +1,123 @@
+"""What a platform is to the pool. The core (producer, workers, finalizer) knows this and no platform's name.
+
+A platform is made once per process by its class method ``create(settings, pool)`` and called from several
+threads. Errors are those of ``shared.errors``: ``Refused`` (and its kinds) for a no, ``Unavailable`` for an
+infrastructure failure, ``Unclear`` for a write whose fate even a look could not settle, ``DeadlinePassed``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from shared.deadline import Deadline
+from shared.models import JsonObject, Receipt, Run, RunRequest, RunView, Scorecard, Solution, Task, ToolResult
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A platform's request limit: ``rate`` requests per second in the long run, ``burst`` at once."""
+
+    rate: float
+    burst: int
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What was read before the clock started (A2AWire: the corpus)."""
+
+    data: JsonObject = field(default_factory=dict)
+
+
+class Files(Protocol):
+    """The files of one run, as the platform lists them. Nothing is downloaded until asked for.
+
+    ``paths`` is the task's own listing, ``by_task`` that of every task of the run (the fetch plan needs
+    it), ``sizes`` gives bytes by sha256 where known. Fetching raises Unavailable or Refused; verifying the
+    hash is the caller's part (``shared.workspace``).
+    """
+
+    @property
+    def paths(self) -> Mapping[str, str]: ...
+    @property
+    def by_task(self) -> Mapping[str, Mapping[str, str]]: ...
+    @property
+    def sizes(self) -> Mapping[str, int]: ...
+    def blob(self, sha256: str, task_id: str, deadline: Deadline) -> bytes:
+        """One file by hash."""
+        ...
+
+    def bundle(self, task_id: str, deadline: Deadline) -> bytes | None:
+        """All files of one task as a zip, in one request; None where the platform has no such thing."""
+        ...
+
+
+class Platform(Protocol):
+    """One benchmark platform. ``name`` is what requests, keys and the archive call it."""
+
+    name: str
+    limits: Limits
+
+    def account(self) -> str:
+        """Fingerprint of the key in use; names the bucket. Raises SettingsError where no key is set."""
+        ...
+
+    def prepare(self, request: RunRequest) -> Prepared:
+        """Read everything that may be read before the clock starts."""
+        ...
+
+    def open(self, request: RunRequest, prepared: Prepared, request_id: str) -> Run:
+        """Open a run. An unclear answer is settled (``adopt``) before anything is posted again."""
+        ...
+
+    def adopt(self, request: RunRequest, request_id: str, since: float) -> Run | None:
+        """Find the run that an unclear open left behind, and claim it for ``request_id``.
+
+        Args:
+            since: seconds since the epoch, on Redis's clock, at which the request was written down.
+        """
+        ...
+
+    def files(self, run: Run, task: Task) -> Files | None:
+        """The task's files, None where the platform has none."""
+        ...
+
+    def tools(self, run: Run) -> Mapping[str, JsonObject]:
+        """The run's tools by name: description, arguments, and ``effect: true`` where one changes state."""
+        ...
+
+    def call_tool(
+        self, run: Run, task: Task, name: str, args: Mapping[str, JsonValue], deadline: Deadline
+    ) -> ToolResult:
+        """Call a tool on the platform.
+
+        For a state-changing tool a lost answer raises Unclear: it is never repeated in here.
+        """
+        ...
+
+    def look(self, run: Run, deadline: Deadline) -> RunView:
+        """What the platform shows of the run now."""
+        ...
+
+    def submit(self, run: Run, solutions: Mapping[str, Solution], deadline: Deadline) -> Iterator[Receipt]:
+        """Submit solutions by task id; yields one receipt per task as each is known.
+
+        A refused submission is settled by looking; it yields ``accepted=False`` only where the platform
+        shows that this task cannot be submitted any more.
+        """
+        ...
+
+    def finish(self, run: Run, deadline: Deadline) -> Scorecard:
+        """Close the run. Idempotent: a run that is closed already gives its scorecard."""
+        ...
+
+    def refresh(self, run: Run, deadline: Deadline) -> Scorecard:
+        """Scores as they are known now (they may arrive after the end)."""
+        ...
+
+    def runs(self, deadline: Deadline) -> list[JsonObject]:
+        """The account's runs as the platform lists them, newest first where it says; for `status`, `resume`."""
+        ...

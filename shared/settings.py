@@ -1,0 +1,118 @@
+"""Settings: environment variables with the prefix ``SCRIMMAGE_``, and ``.env`` in the working folder.
+
+A few names that platforms hand out are also read without the prefix (each field says which). Keys are
+``SecretStr``: they print as stars. ``scrimmage doctor`` shows each setting and where it came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from shared.errors import SettingsError
+
+
+def _names(field: str, *also: str) -> AliasChoices:
+    return AliasChoices(f"SCRIMMAGE_{field.upper()}", *also, field)
+
+
+class Settings(BaseSettings):
+    """All that a user can set. Defaults work for a pool on one machine."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="SCRIMMAGE_", env_file=".env", extra="ignore", frozen=True, populate_by_name=True
+    )
+
+    redis_url: str | None = None
+    """The pool's Redis; None: `up`, `run` and `demo` bring up an embedded one."""
+    cache_url: str | None = None
+    """Redis for blobs and parsed documents; None: the same server."""
+    broker_url: str | None = None
+    """Celery's broker, redis://, rediss://, sentinel:// or amqp://; None: the pool's Redis."""
+
+    arena_url: str = "https://ibm-hackathon-arena.vercel.app/api/v1"
+    arena_key: SecretStr | None = Field(
+        None, validation_alias=_names("arena_key", "SCRIMMAGE_ARENA_API_KEY", "ARENA_API_KEY")
+    )
+    arena_cost_floor: float | None = Field(None, gt=0)
+    """US dollars at or below which the cost score is 1 (the dashboard's figure)."""
+    arena_cost_cap: float | None = Field(None, gt=0)
+    """US dollars at or above which the cost score is 0 (the dashboard's figure)."""
+
+    a2awire_url: str = "https://a2awire.com"
+    a2awire_api_key: SecretStr | None = Field(
+        None, validation_alias=_names("a2awire_api_key", "A2AWIRE_API_KEY")
+    )
+    benchgen_url: str = "https://api.benchgen.com"
+    benchgen_token: SecretStr | None = None
+
+    model_url: str = "https://openrouter.ai/api/v1"
+    model: str | None = None
+    """The chat model's name; None: solvers get no model."""
+    model_key: SecretStr | None = Field(None, validation_alias=_names("model_key", "OPENROUTER_API_KEY"))
+    eval_model_key: SecretStr | None = None
+    """A final run uses this key and no other."""
+
+    solvers: str = ""
+    """More solvers, ``name=module:Class,…``, beside the entry-point group ``scrimmage.solvers``."""
+    platforms: str = ""
+    """More platforms, ``name=module:Class,…``, beside the entry-point group ``scrimmage.platforms``."""
+
+    archive: Path = Path("archive")
+    """Folder of finished runs."""
+    data: Path = Path(".scrimmage")
+    """Folder of the embedded Redis and of logs."""
+
+    bucket_margin_tokens: int = Field(2, ge=0)
+    """Tokens of a platform's burst that are left unused, against network jitter."""
+    bucket_margin_rate: float = Field(0.005, ge=0, lt=1)
+    """Part of a platform's rate that is left unused."""
+    http_timeout: float = Field(30.0, gt=0)
+    """Seconds until an unanswered request counts as failed."""
+
+    processes: int = Field(2, ge=1)
+    """Celery processes for solving, per `scrimmage worker`."""
+    threads: int = Field(32, ge=1)
+    """Solves at a time in each of them."""
+    lease_seconds: float = Field(10.0, gt=0)
+    """A worker that is silent for so long has lost its tasks."""
+    blob_ttl: float = Field(6 * 3600.0, gt=0)
+    """Seconds that an unused blob or parsed document stays cached."""
+    blob_cache_bytes: int = Field(256 * 2**20, gt=0)
+    """All cached blobs together."""
+
+    @field_validator("arena_url", "a2awire_url", "benchgen_url", "model_url")
+    @classmethod
+    def _is_an_origin(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ValueError("must be an http(s) URL with a host")
+        if parts.username or parts.password:
+            raise ValueError("must not carry a user or password")
+        return value.rstrip("/")
+
+    @classmethod
+    def load(cls, **overrides: Any) -> Settings:
+        """Read the environment and ``.env``.
+
+        Raises:
+            SettingsError: a value is missing or wrong; the message names the variable, never a secret.
+        """
+        try:
+            return cls(**overrides)
+        except ValidationError as error:
+            rows = "; ".join(
+                f"SCRIMMAGE_{str(row['loc'][0]).upper().removeprefix('SCRIMMAGE_')}: {row['msg']}"
+                for row in error.errors(include_input=False, include_url=False)
+            )
+            raise SettingsError(f"settings: {rows}") from None
+
+
+def fingerprint(secret: str) -> str:
+    """Eight hex digits that name a key without giving it away (logs, heartbeats, bucket names)."""
+    return hashlib.blake2b(secret.encode(), digest_size=16, person=b"scrimmage-key").hexdigest()[:8]
