@@ -1,0 +1,72 @@
+"""`scrimmage worker` and `scrimmage up`: what stays running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from producer.cli.output import say
+from shared.errors import SettingsError
+from shared.settings import Settings
+
+
+class Role(StrEnum):
+    """What a worker does. ``final`` keeps slots free for the final run alone."""
+
+    SOLVE = "solve"
+    FINISH = "finish"
+    BOTH = "both"
+    FINAL = "final"
+
+
+def worker(
+    role: Annotated[Role, typer.Option(help="What this worker does.")] = Role.BOTH,
+    processes: Annotated[int | None, typer.Option(min=1, help="Processes that solve.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Solves at a time in each process.")] = None,
+) -> None:
+    """Work on runs until stopped. Needs SCRIMMAGE_REDIS_URL; run it on as many machines as you like.
+
+    Celery's processes are supervised and started again when they exit. SIGTERM or Ctrl-C finishes
+    running tasks; a second one stops at once, and another worker takes over.
+
+    Examples:
+      [bold]scrimmage worker[/bold]
+      [bold]scrimmage worker --role solve --processes 4 --threads 16[/bold]
+    """
+    settings = Settings.load()
+    if settings.redis_url is None:
+        raise SettingsError(
+            "SCRIMMAGE_REDIS_URL is not set: a worker needs the pool's Redis "
+            "(for a pool on this machine: `scrimmage up`)"
+        )
+    command = [sys.executable, "-m", "workers.supervise", "--role", role.value]
+    if processes is not None:
+        os.environ["SCRIMMAGE_PROCESSES"] = str(processes)
+    if threads is not None:
+        os.environ["SCRIMMAGE_THREADS"] = str(threads)
+    os.execv(sys.executable, command)  # noqa: S606 - signals go to the supervisor itself
+
+
+def up(
+    flower: Annotated[
+        bool, typer.Option("--flower", help="Start Flower too, on the loopback interface.")
+    ] = False,
+) -> None:
+    """Bring up a whole pool on this machine and keep it up until Ctrl-C.
+
+    Other commands in this folder then use it.
+
+    Example: [bold]scrimmage up --flower[/bold]
+    """
+    from producer.local import local_pool
+
+    with local_pool(Settings.load(), say, flower=flower) as local:
+        say(
+            f"ready    export SCRIMMAGE_REDIS_URL={local.settings.redis_url}   (Ctrl-C stops it, nothing is lost)"
+        )
+        signal.pause()
