@@ -1,0 +1,16 @@
+"""Plain-text files as lines: what ``read``, ``search`` and the logs are made of."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from shared.documents import encoding
+
+READABLE = frozenset({"md", "txt", "csv", "json", "jsonl"})
+"""Formats that ``read`` and ``search`` serve (Harness Arena Task API v1, "The workspace")."""
+
+
+@lru_cache(maxsize=256)
+def lines_of(data: bytes) -> tuple[str, ...]:
+    """The lines of a file without their ends, kept for files that are looked at again."""
+    return tuple(encoding.lines(encoding.decode(data).text))
