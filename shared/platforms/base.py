@@ -119,5 +119,5 @@ class Platform(Protocol):
         ...
 
     def runs(self, deadline: Deadline) -> list[JsonObject]:
-        """The account's runs as the platform lists them, newest first where it says; for `status`, `resume`."""
+        """The account's runs as the platform lists them, for `status` and `resume`."""
         ...

@@ -1,0 +1,57 @@
+"""Platforms by name: entry points of the group ``scrimmage.platforms`` and the setting ``SCRIMMAGE_PLATFORMS``.
+
+Nothing is imported until a platform is asked for, so one that is broken stands in nobody's way.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING
+
+from shared.errors import SettingsError
+from shared.platforms.base import Platform
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from shared.pool.pool import Pool
+
+GROUP = "scrimmage.platforms"
+
+
+def platforms(settings: Settings) -> Mapping[str, str]:
+    """Name → ``module:Class`` of every platform; the setting wins over an entry point of the same name.
+
+    Raises:
+        SettingsError: ``SCRIMMAGE_PLATFORMS`` is not ``name=module:Class,…``.
+    """
+    found = {point.name: point.value for point in entry_points(group=GROUP)}
+    for item in filter(None, (part.strip() for part in settings.platforms.split(","))):
+        name, _, path = (part.strip() for part in item.partition("="))
+        module, _, class_name = path.partition(":")
+        if not (name and module and class_name):
+            raise SettingsError(f"SCRIMMAGE_PLATFORMS: expected name=module:Class, got {item!r}")
+        found[name] = path
+    return found
+
+
+def create(name: str, settings: Settings, pool: Pool) -> Platform:
+    """Make the platform called ``name``.
+
+    Raises:
+        SettingsError: no such platform, or its module or class cannot be imported.
+    """
+    known = platforms(settings)
+    if name not in known:
+        raise SettingsError(
+            f"no platform is called {name!r}; known: {', '.join(sorted(known)) or 'none'} "
+            "(add one with SCRIMMAGE_PLATFORMS=name=module:Class)"
+        )
+    module, _, class_name = known[name].partition(":")
+    try:
+        made = getattr(importlib.import_module(module), class_name)
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(f"platform {name!r}: cannot import {known[name]}: {error}") from error
+    platform: Platform = made.create(settings, pool)
+    return platform
