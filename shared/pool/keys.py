@@ -2,57 +2,76 @@
 
 Only blobs and parsed documents carry a TTL: ``volatile-lru`` may evict any key that has one. Everything
 else that ends by time holds a timestamp (microseconds of Redis's clock) which Lua compares with ``TIME``.
+All names begin with ``scrimmage:``; REF is ``platform:run_id``.
 
-===============================  ======  ==========  ==================================================
-key (after ``scrimmage:``)       type    owner       what it holds; how it ends
-===============================  ======  ==========  ==================================================
-``openings``                     hash    ledger      request id → request and its time; removed when the
-                                                     run is open or refused
-``claims``                       hash    ledger      ref → request id that the run belongs to; with the run
-``runs``                         zset    ledger      ref, scored by the time it was opened; with the run
-``run:REF``                      hash    ledger      the run's own fields; removed after archiving
-``run:REF:task:ID``              hash    ledger      one task: status, attempt, fence, solution, receipt;
-                                                     with the run
-``run:REF:pending``              set     ledger      ids of tasks that have not reported; with the run
-``run:REF:unsent``               zset    ledger      ids of queued tasks without a job, by worth; with the run
-``run:REF:events``               stream  ledger      narration of transitions; with the run
-``run:REF:journal``              hash    journal     TASK/POSITION → intent, call, result; with the run
-``run:REF:spend``                hash    spend       money by task and in all, micro-dollars; with the run
-``run:REF:transcripts``          hash    transcript  task id → compressed JSON lines; with the run
-``run:REF:manifest``             string  workspace   the platform's listing of files; with the run
-``leases``                       zset    ledger      REF|ID of leased tasks, by the lease's end
-``due``                          zset    ledger      REF|ID of waiting tasks, by their due time
-``workers``                      hash    fleet       node → heartbeat; tend removes silent ones
-``tending``                      hash    tend        who tends, until when; overwritten by the next
-``bucket:NAME``                  hash    bucket      GCRA state of one account; stays (a few bytes)
-``blob:SHA``                     string  blobs       one file's bytes; TTL
-``blobs``                        zset    blobs       sha of cached blobs, by last use; trimmed by the cap
-``blobs:sizes``                  hash    blobs       sha → bytes; with ``blobs``
-``flight:NAME``                  hash    flights     who fetches or parses NAME, until when, or its failure;
-                                                     overwritten or removed at the end of the flight
-``parsed:VERSION:SHA``           string  parse cache a parsed document; TTL
-===============================  ======  ==========  ==================================================
+=======================  ======  ===========  ==============================================================
+key                      type    owner        what it holds; how it ends
+=======================  ======  ===========  ==============================================================
+``openings``             hash    ledger       request id → its time and the request; removed when the run is
+                                              open or refused
+``rejections``           list    ledger       refused requests, newest first; trimmed to fifty
+``claims``               hash    ledger       ref → request id that the run belongs to; with the run
+``runs``                 zset    ledger       ref, scored by the time it was opened; with the run
+``run:REF``              hash    ledger       the run's own fields; removed after archiving
+``run:REF:tasks``        zset    ledger       ids of all tasks, scored by their rank; with the run
+``run:REF:task:ID``      hash    ledger       one task: status, fence, solution, receipt; with the run
+``run:REF:pending``      set     ledger       ids of tasks that have not reported; with the run
+``run:REF:unsent``       zset    ledger       ids of queued tasks without a job, by rank; with the run
+``run:REF:events``       stream  ledger       narration of transitions; with the run
+``run:REF:journal``      hash    journal      TASK/POSITION → intent or result of an effect, TASK/calls →
+                                              count of other calls; with the run
+``run:REF:spend``        hash    spend        model calls and what is committed by task and in all, micro-
+                                              dollars; with the run
+``run:REF:transcripts``  hash    transcript   task id → compressed JSON lines; with the run
+``run:REF:manifest``     string  workspace    the platform's listing of files; with the run
+``leases``               zset    ledger       REF|ID of leased tasks, by the lease's end
+``due``                  zset    ledger       REF|ID of waiting tasks, by their due time
+``sent``                 zset    ledger       REF|ID of queued tasks that have a job, by the time it was
+                                              sent
+``sweeps``               hash    spend        sweep → micro-dollars committed by its runs; removed when the
+                                              sweep ends
+``workers``              hash    fleet        node → heartbeat; tend removes silent ones
+``tending``              hash    ledger       who tends, until when; overwritten by the next
+``bucket:NAME``          hash    bucket       GCRA state of one account; stays (a few bytes)
+``blob:SHA``             string  blobs        one file's bytes; TTL
+``blobs``                zset    blobs        sha of cached blobs, by last use; trimmed by the cap
+``blobs:sizes``          hash    blobs        sha → bytes; with ``blobs``
+``flight:NAME``          hash    flights      who fetches or parses NAME, until when, or its failure;
+                                              overwritten or removed at the end of the flight
+``parsed:VERSION:SHA``   string  parse cache  a parsed document; TTL
+=======================  ======  ===========  ==============================================================
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from shared.models import RunRef
 
 PREFIX = "scrimmage:"
 
 OPENINGS = f"{PREFIX}openings"
+REJECTIONS = f"{PREFIX}rejections"
 CLAIMS = f"{PREFIX}claims"
 RUNS = f"{PREFIX}runs"
 LEASES = f"{PREFIX}leases"
 DUE = f"{PREFIX}due"
+SENT = f"{PREFIX}sent"
+SWEEPS = f"{PREFIX}sweeps"
 WORKERS = f"{PREFIX}workers"
 TENDING = f"{PREFIX}tending"
+BORN = f"{PREFIX}born"
+FLIGHTS = f"{PREFIX}flights"
 BLOBS = f"{PREFIX}blobs"
 BLOB_SIZES = f"{PREFIX}blobs:sizes"
 
 
 def run(ref: RunRef) -> str:
     return f"{PREFIX}run:{ref}"
+
+
+def tasks(ref: RunRef) -> str:
+    return f"{run(ref)}:tasks"
 
 
 def task(ref: RunRef, task_id: str) -> str:
@@ -85,6 +104,21 @@ def transcripts(ref: RunRef) -> str:
 
 def manifest(ref: RunRef) -> str:
     return f"{run(ref)}:manifest"
+
+
+def ledger(ref: RunRef) -> list[str]:
+    """The keys of one run that the ledger's scripts take, in the order in which ``run.lua`` names them.
+
+    The third is the beginning of the task keys: a script appends the id of the task that it means.
+    """
+    own = [run(ref), tasks(ref), task(ref, ""), pending(ref), unsent(ref), events(ref)]
+    return [*own, LEASES, DUE, SENT, RUNS, CLAIMS, OPENINGS]
+
+
+def of_run(ref: RunRef, task_ids: Iterable[str]) -> list[str]:
+    """Every key that ends with the run."""
+    own = [run, tasks, pending, unsent, events, journal, spend, transcripts, manifest]
+    return [key(ref) for key in own] + [task(ref, task_id) for task_id in task_ids]
 
 
 def bucket(name: str) -> str:

@@ -1,0 +1,40 @@
+"""What every test may ask for: a real Redis of its own test session, and a pool on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from shared.pool import keys
+from shared.pool.connection import Patient, connect
+from shared.pool.server import RedisServer
+
+
+@pytest.fixture(scope="session")
+def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """An embedded server in a temporary folder; one per pytest process."""
+    with RedisServer.start(tmp_path_factory.mktemp("redis"), maxmemory_mb=128) as server:
+        yield server
+
+
+@pytest.fixture
+def redis_url(redis_server: RedisServer) -> str:
+    """The server's URL, its data set as on a new data folder."""
+    with connect(redis_server.url) as client:
+        client.flushall()
+        client.set(keys.BORN, 0)
+    return redis_server.url
+
+
+@pytest.fixture
+def redis_client(redis_url: str) -> Iterator[redis.Redis]:
+    """A plain client with str replies, to look at what is stored."""
+    with connect(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def patient(redis_client: redis.Redis) -> Patient:
+    return Patient(redis_client)
