@@ -1,0 +1,221 @@
+"""Jobs: what is sent through Celery's broker, and the settings that both ends share.
+
+A job is a name and a few ids, as JSON. It carries no state: the ledger holds the truth, so a job that comes
+twice, late or never costs time only. ``Jobs`` sends by name, through a bare Celery app that knows no worker.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from urllib.parse import urlsplit
+
+from kombu.exceptions import OperationalError
+from pydantic import Field, field_validator
+
+from shared.errors import SettingsError, Unavailable
+from shared.models import Frozen, Kind, RunRef
+from shared.pool.connection import address
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+T = TypeVar("T")
+
+QUEUE_SOLVE = "scrimmage.solve"
+QUEUE_FINISH = "scrimmage.finish"
+QUEUE_FINAL = "scrimmage.final"
+"""Tasks of a final run: they never stand behind a sweep's."""
+
+SOLVE = "scrimmage.solve"
+FINISH = "scrimmage.finish"
+"""Names of the two jobs, as workers register them."""
+
+_VISIBILITY_SECONDS = 3600
+_ANSWER_SECONDS = 5.0
+_NOT_FOUND = 404
+_SEND_RETRIES = {"max_retries": 3, "interval_start": 0.1, "interval_step": 0.3, "interval_max": 1.0}
+
+
+class FinishJob(Frozen):
+    """Arguments of ``finish``: the run to drain."""
+
+    platform: str
+    run_id: str
+
+    @field_validator("platform", "run_id")
+    @classmethod
+    def _is_a_name(cls, value: str) -> str:
+        RunRef(platform=value, run_id=value)
+        return value
+
+    @property
+    def ref(self) -> RunRef:
+        return RunRef(platform=self.platform, run_id=self.run_id)
+
+
+class SolveJob(FinishJob):
+    """Arguments of ``solve``: the task to lease, and the solver by its registered name."""
+
+    task_id: Annotated[str, Field(pattern=r"^[^|\x00-\x1f\x7f]{1,200}$")]
+    solver: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]
+
+
+def broker_url(settings: Settings) -> str:
+    """The broker's URL: its own setting, else the pool's Redis. Raises SettingsError where both are unset."""
+    url = settings.broker_url or settings.redis_url
+    if not url:
+        raise SettingsError(
+            "no broker: set SCRIMMAGE_REDIS_URL (or SCRIMMAGE_BROKER_URL), or use `scrimmage up`"
+        )
+    return url
+
+
+def celery_config(settings: Settings) -> dict[str, Any]:
+    """Celery's settings, the same for workers and senders. Numbers in brackets: issues of celery."""
+    url = broker_url(settings)
+    config: dict[str, Any] = {
+        "broker_url": url,
+        # JSON only: a message can never be code.
+        "accept_content": ["json"],
+        "task_serializer": "json",
+        "event_serializer": "json",
+        # The ledger holds results and progress; a result backend would be a second truth.
+        "result_backend": None,
+        "task_ignore_result": True,
+        # A job is acknowledged when it is done, and comes back if its worker dies.
+        "task_acks_late": True,
+        "task_reject_on_worker_lost": True,
+        # A job that raised is not redelivered: `tend` decides from the ledger.
+        "task_acks_on_failure_or_timeout": True,
+        # A slow task must not hold others back (#6500).
+        "worker_prefetch_multiplier": 1,
+        # After a lost broker connection running solves go on: their lease counts, not their delivery.
+        "worker_cancel_long_running_tasks_on_connection_loss": False,
+        "worker_enable_prefetch_count_reduction": False,
+        # SIGQUIT gives running jobs this long before they are handed back.
+        "worker_soft_shutdown_timeout": 10.0,
+        # Flower shows jobs from the moment they are sent.
+        "worker_send_task_events": True,
+        "task_send_sent_event": True,
+        # Workers wait for the broker for as long as it takes, from the start on.
+        "broker_connection_retry": True,
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        "broker_connection_timeout": 4.0,
+        # Senders give up soon and say so; whoever sends decides what then.
+        "task_publish_retry": True,
+        "task_publish_retry_policy": _SEND_RETRIES,
+        "task_default_queue": QUEUE_SOLVE,
+        "timezone": "UTC",
+        # Reporting is structlog's.
+        "worker_hijack_root_logger": False,
+        # Longer than any task: an early redelivery runs a task twice at once (#5935). A killed worker's tasks
+        # come back by their lease. Celery reads it in three places; the shortest of them wins.
+        "visibility_timeout": _VISIBILITY_SECONDS,
+        "result_backend_transport_options": {"visibility_timeout": _VISIBILITY_SECONDS},
+    }
+    scheme = urlsplit(url).scheme
+    if scheme in {"redis", "rediss", "sentinel"}:
+        # Fetch a job only when a slot is free. Other brokers go by the prefetch count.
+        config["worker_disable_prefetch"] = True
+        config["broker_transport_options"] = {
+            "visibility_timeout": _VISIBILITY_SECONDS,
+            # Look for messages that are due to come back every second, not every 100 s.
+            "unacked_restore_interval": 1,
+            "unacked_restore_throttle": 1,
+            # A half-open connection is noticed (#8030).
+            "socket_connect_timeout": 5,
+            "socket_keepalive": True,
+            "health_check_interval": 10,
+        }
+    if scheme == "rediss":
+        config["broker_use_ssl"] = {"ssl_cert_reqs": "required"}
+    return config
+
+
+class Jobs:
+    """Sends jobs and counts those that wait. Opens nothing before first use; for threads and across forks."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._app: Celery | None = None
+        self._owner = 0
+        self._making = threading.Lock()
+
+    def solve(self, ref: RunRef, task_id: str, solver: str, kind: Kind) -> None:
+        """Send one task to the workers; a final run's to a queue of its own.
+
+        Raises:
+            Unavailable: the broker did not take it within a few seconds.
+        """
+        job = SolveJob(platform=ref.platform, run_id=ref.run_id, task_id=task_id, solver=solver)
+        queue = QUEUE_FINAL if kind is Kind.FINAL else QUEUE_SOLVE
+        self._send(SOLVE, job, queue, f"{ref.platform} {ref.run_id} {task_id} {solver}")
+
+    def finish(self, ref: RunRef, kind: Kind) -> None:
+        """Ask the finisher to drain a run. Raises Unavailable like ``solve``."""
+        job = FinishJob(platform=ref.platform, run_id=ref.run_id)
+        self._send(FINISH, job, QUEUE_FINISH, f"{ref.platform} {ref.run_id} ({kind})")
+
+    def waiting(self, queue: str) -> int:
+        """Jobs in the broker's queue that no worker has taken yet; 0 where the queue does not exist.
+
+        Raises:
+            Unavailable: the broker does not answer.
+        """
+
+        def count(connection: Any) -> int:
+            try:
+                with connection.channel() as channel:
+                    return int(channel.queue_declare(queue, passive=True).message_count)
+            except connection.channel_errors as error:
+                if getattr(error, "reply_code", None) == _NOT_FOUND:
+                    return 0
+                raise
+
+        return self._ask(count)
+
+    def ping(self) -> None:
+        """Check that the broker answers. Raises Unavailable."""
+        self._ask(lambda connection: connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS))
+
+    def close(self) -> None:
+        """Close the connections of this process."""
+        with self._making:
+            if self._app is not None and self._owner == os.getpid():
+                self._app.close()
+            self._app = None
+
+    def _send(self, name: str, job: FinishJob, queue: str, shown: str) -> None:
+        try:
+            self._sender().send_task(
+                name, kwargs=job.model_dump(), queue=queue, argsrepr=shown, kwargsrepr="", ignore_result=True
+            )
+        except (OperationalError, OSError) as error:
+            raise self._unavailable(error) from None
+
+    def _ask(self, question: Callable[[Any], T]) -> T:
+        """Ask over a connection of its own: a pooled one may have broken while it lay idle."""
+        with self._sender().connection_for_write() as connection:
+            try:
+                return question(connection)
+            except (*connection.connection_errors, OperationalError, OSError) as error:
+                raise self._unavailable(error) from None
+
+    def _unavailable(self, error: Exception) -> Unavailable:
+        return Unavailable(f"the broker at {address(broker_url(self._settings))} does not answer: {error}")
+
+    def _sender(self) -> Celery:
+        """The app of this process; one that was made before a fork is left alone."""
+        with self._making:
+            if self._app is None or self._owner != os.getpid():
+                from celery import Celery
+
+                self._app = Celery("scrimmage.sender", set_as_current=False, fixups=[])
+                self._app.conf.update(celery_config(self._settings))
+                self._owner = os.getpid()
+            return self._app
