@@ -1,4 +1,4 @@
-"""Platforms by name: entry points of the group ``scrimmage.platforms`` and the setting ``SCRIMMAGE_PLATFORMS``.
+"""Platforms by name: entry points of ``scrimmage.platforms``, and the setting ``SCRIMMAGE_PLATFORMS``.
 
 Nothing is imported until a platform is asked for, so one that is broken stands in nobody's way.
 """

@@ -1,0 +1,370 @@
+"""What the Harness Arena sends, as types (Harness Arena Task API v1, "Endpoints" and the sections after it).
+
+The text leaves much open, so reading is liberal: unknown fields are ignored, a field that is missing, null or
+of another type is None, an item of a list that has no usable id is left out, and an answer may sit in one
+more envelope (``{"data": {…}}``). Only what nothing works without is demanded. Where that is missing,
+``read`` raises ValueError, and the client takes the answer for a malformed one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
+
+from shared.models import Grade, JsonObject, Kind, Reveal, Run, RunView, Scorecard, Task, TaskView
+
+_ENVELOPES = ("data", "result", "response", "payload", "run", "grade")
+
+
+def _or_none(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
+    try:
+        return handler(value)
+    except ValueError:
+        return None
+
+
+def _usable(model: type[BaseModel]) -> BeforeValidator:
+    """Of a list (or of ``{id: item}``, or null) the items that ``model`` can read."""
+
+    def usable(value: Any) -> Any:
+        if value is None:
+            return []
+        items = value.values() if isinstance(value, dict) else value
+        if not isinstance(items, Iterable) or isinstance(items, str):
+            raise ValueError("is not a list")
+        kept = []
+        for item in items:
+            with suppress(ValidationError):
+                kept.append(model.model_validate(item))
+        return kept
+
+    return BeforeValidator(usable)
+
+
+def _objects(value: Any) -> list[JsonObject]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+_LENIENT = WrapValidator(_or_none)
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._~+@-]{0,127}$")]
+Number = Annotated[Annotated[float, Field(allow_inf_nan=False)] | None, _LENIENT]
+Count = Annotated[Annotated[int, Field(ge=0)] | None, _LENIENT]
+Whole = Annotated[int | None, _LENIENT]
+Flag = Annotated[bool | None, _LENIENT]
+Text = Annotated[str | None, _LENIENT]
+Moment = Annotated[Annotated[datetime, AfterValidator(_aware)] | None, _LENIENT]
+Objects = Annotated[list[JsonObject], BeforeValidator(_objects)]
+
+
+class Wire(BaseModel):
+    """Base of the models: immutable, ignores what it does not know, reads 7 as "7" where text is wanted."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+
+    @classmethod
+    def read(cls, data: JsonValue) -> Self:
+        """Read an answer. Raises ValueError that names the field which is missing or wrong."""
+        opened = _without_envelope(data, set(cls.model_fields))
+        try:
+            return cls.model_validate(opened)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            where = ".".join(str(part) for part in first["loc"]) or "the answer"
+            said = f" (it says: {opened['error']})" if isinstance(opened, dict) and "error" in opened else ""
+            raise ValueError(f"{where}: {first['msg']}{said}") from None
+
+
+def _without_envelope(data: JsonValue, fields: set[str]) -> JsonValue:
+    """What an envelope holds, together with what lies beside it (``{"run": {…}, "tasks": […]}``)."""
+    if isinstance(data, dict):
+        for name in _ENVELOPES:
+            inner = data.get(name)
+            if name not in fields and isinstance(inner, dict) and fields & inner.keys():
+                return {**data, **inner}
+    return data
+
+
+class Team(Wire):
+    id: Text = None
+    name: Text = None
+
+
+class FinalWindow(Wire):
+    open: Flag = None
+    opens_at: Moment = None
+    closes_at: Moment = None
+
+
+class Me(Wire):
+    """``GET /me``."""
+
+    team: Annotated[Team | None, _LENIENT] = None
+    final_window: Annotated[FinalWindow | None, _LENIENT] = None
+    final_run_used: Flag = None
+
+
+class ToolSpec(Wire):
+    name: str
+    description: Text = None
+    args: JsonValue = None
+
+
+class Tools(Wire):
+    """``GET /tools``; a bare list is read too."""
+
+    tools: Annotated[list[ToolSpec], _usable(ToolSpec)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare_list(cls, value: Any) -> Any:
+        return {"tools": value} if isinstance(value, list) else value
+
+
+class ToolAnswer(Wire):
+    """``{"ok": true, "result": …}`` or ``{"ok": false, "error": …}``."""
+
+    ok: bool
+    result: JsonValue = None
+    error: JsonValue = None
+
+
+def _grade(value: Any) -> Any:
+    """A bare number is a score."""
+    return {"score": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+class GradeFields(Wire):
+    score: Number = None
+    answer_score: Number = None
+    sources_score: Number = None
+    constraints_ok: Flag = None
+    sources_hit: Count = None
+    sources_expected: Count = None
+    feedback: Annotated[tuple[str, ...] | None, _LENIENT] = None
+
+    def grade(self) -> Grade | None:
+        """The grade, None where nothing is known of it."""
+        known = self.model_dump(include=set(GradeFields.model_fields), exclude_none=True)
+        return Grade(**known) if known else None
+
+
+class Submitted(GradeFields):
+    """The answer to a submit: a grade in dev runs, ``{"received": true, "task_id"}`` in final ones."""
+
+    received: Flag = None
+    task_id: Text = None
+
+    @model_validator(mode="after")
+    def _was_received(self) -> Self:
+        if self.received is False or (
+            self.received is None and self.task_id is None and self.grade() is None
+        ):
+            raise ValueError("does not say that the submission was received")
+        return self
+
+
+class TaskDetail(Wire):
+    """A task as POST /runs and GET /runs/{run_id} show it, with the reveal of an ended dev run."""
+
+    task_id: Id
+    instruction: Text = None
+    level: Whole = None
+    submitted: Flag = None
+    tool_calls: Count = None
+    grade: Annotated[GradeFields | None, BeforeValidator(_grade), _LENIENT] = None
+    expected_outcome: Text = None
+    expected_answer: JsonValue = None
+    expected_sources: Objects = Field(default_factory=list)
+    submission: JsonValue = None
+
+    @property
+    def revealed(self) -> bool:
+        return (
+            self.expected_outcome is not None
+            or self.expected_answer is not None
+            or bool(self.expected_sources)
+        )
+
+    def reveal(self) -> Reveal:
+        return Reveal(
+            task_id=self.task_id,
+            expected_outcome=self.expected_outcome,
+            expected_answer=self.expected_answer,
+            expected_sources=tuple(self.expected_sources),
+            submission=self.submission,
+            grade=self.grade.grade() if self.grade else None,
+        )
+
+    def view(self) -> TaskView:
+        return TaskView(
+            submitted=bool(self.submitted) or (self.submitted is None and self.grade is not None),
+            tool_calls=self.tool_calls,
+            grade=self.grade.grade() if self.grade else None,
+        )
+
+
+class RunFields(Wire):
+    """The run summary, where every field may be missing (the answer to finish in a final run)."""
+
+    kind: Text = None
+    theme: Text = None
+    seed: Whole = None
+    variation: Whole = None
+    status: Text = None
+    started_at: Moment = None
+    deadline_at: Moment = None
+    finished_at: Moment = None
+    cost_usd: Number = None
+    accuracy: Number = None
+    cost_score: Number = None
+    final_score: Number = None
+    tasks_submitted: Count = None
+    tasks_total: Count = None
+    tasks: Annotated[list[TaskDetail], _usable(TaskDetail)] = Field(default_factory=list)
+
+    @property
+    def over(self) -> bool:
+        """True where the run takes no more submissions."""
+        return self.status in {"finished", "expired"} or (
+            self.status is None and self.finished_at is not None
+        )
+
+    def scorecard(self) -> Scorecard:
+        submitted = self.tasks_submitted
+        if submitted is None and self.tasks:
+            submitted = sum(task.view().submitted for task in self.tasks)
+        return Scorecard(
+            status=self.status,
+            accuracy=self.accuracy,
+            cost_usd=self.cost_usd,
+            cost_score=self.cost_score,
+            final_score=self.final_score,
+            tasks_submitted=submitted,
+            tasks_total=self.tasks_total if self.tasks_total is not None else len(self.tasks) or None,
+            started_at=self.started_at,
+            finished_at=self.finished_at,
+            reveals=tuple(task.reveal() for task in self.tasks if task.revealed),
+        )
+
+
+class RunSummary(RunFields):
+    """One run of GET /runs; with its tasks the answer to POST /runs and GET /runs/{run_id}."""
+
+    run_id: Id
+
+    def run(self, kind: Kind, server_now: float) -> Run:
+        """The run as the pool knows it. ``server_now``: the platform's clock, seconds since the epoch."""
+        return Run(
+            platform="arena",
+            run_id=self.run_id,
+            kind=kind,
+            theme=self.theme,
+            seed=self.seed,
+            variation=self.variation,
+            deadline_at=self.deadline_at,
+            seconds_left=self.seconds_left(server_now),
+            tasks=tuple(
+                Task(
+                    run_id=self.run_id,
+                    task_id=task.task_id,
+                    instruction=task.instruction or "",
+                    level=task.level,
+                )
+                for task in self.tasks
+            ),
+        )
+
+    def view(self, server_now: float) -> RunView:
+        return RunView(
+            status=self.status or ("finished" if self.over else "active"),
+            tasks={task.task_id: task.view() for task in self.tasks},
+            seconds_left=self.seconds_left(server_now),
+            scorecard=self.scorecard() if self.over else None,
+        )
+
+    def seconds_left(self, server_now: float) -> float | None:
+        """Until ``deadline_at``, None where there is none.
+
+        One second less than the clocks say: ``Date`` has whole seconds, and the rest is cut off.
+        """
+        if self.deadline_at is None:
+            return None
+        return max(0.0, self.deadline_at.timestamp() - server_now - 1.0)
+
+
+class Runs(Wire):
+    """``GET /runs``; a bare list is read too. The text says nothing of paging: the usual hints are kept."""
+
+    runs: Annotated[list[RunSummary], _usable(RunSummary)]
+    next: Text = None
+    next_cursor: Text = None
+    has_more: Flag = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare_list(cls, value: Any) -> Any:
+        return {"runs": value} if isinstance(value, list) else value
+
+
+class FileInfo(Wire):
+    path: str
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    size: Count = None
+
+
+def _paths(value: Any) -> Any:
+    """``{path: sha256}``, the form of the run's manifest, as a list of files."""
+    return (
+        [{"path": path, "sha256": sha} for path, sha in value.items()] if isinstance(value, dict) else value
+    )
+
+
+Files = Annotated[list[FileInfo], _usable(FileInfo), BeforeValidator(_paths)]
+
+
+class TaskManifest(Wire):
+    """``GET …/tasks/{task_id}/manifest``: one task's files in their current state."""
+
+    files: Files
+
+
+class TaskFiles(Wire):
+    task_id: Id
+    files: Files = Field(default_factory=list)
+
+
+class BlobInfo(Wire):
+    sha256: Text = None
+    size: Count = None
+
+
+class Manifest(Wire):
+    """``GET /runs/{run_id}/manifest``: the run's distinct files, and where each task has them."""
+
+    blobs: Annotated[list[BlobInfo], _usable(BlobInfo)] = Field(default_factory=list)
+    tasks: Annotated[list[TaskFiles], _usable(TaskFiles)]
+
+    def sizes(self) -> dict[str, int]:
+        return {blob.sha256: blob.size for blob in self.blobs if blob.sha256 and blob.size is not None}
+
+    def by_task(self) -> dict[str, dict[str, str]]:
+        return {task.task_id: {file.path: file.sha256 for file in task.files} for task in self.tasks}
