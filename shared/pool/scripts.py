@@ -1,7 +1,7 @@
 """Lua scripts: each lives in a ``.lua`` file beside the module that runs it.
 
 A script's name is its path below ``shared/pool`` without the ending: ``bucket``, ``ledger/lease``. A line
-``-- include NAME`` stands for the text of another script, since Lua in Redis has no modules.
+``-- include NAME`` stands for the text of that script.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import re
 from functools import cache
 from importlib import resources
 
+_INCLUDE = re.compile(r"^-- include (\S+)$", re.MULTILINE)
+
 
 @cache
 def source(name: str) -> str:
-    """The text of the script ``name``, includes resolved. Raises FileNotFoundError where there is none."""
-    text = resources.files(__package__).joinpath(f"{name}.lua").read_text(encoding="utf-8")
-    return re.sub(r"^-- include (\S+)$", lambda line: source(line[1]), text, flags=re.MULTILINE)
+    """The text of the script ``name``, includes filled in. Raises FileNotFoundError where there is none."""
+    text = resources.files("shared.pool").joinpath(f"{name}.lua").read_text(encoding="utf-8")
+    return _INCLUDE.sub(lambda line: source(line[1]).rstrip("\n"), text)
