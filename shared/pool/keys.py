@@ -23,7 +23,10 @@ key                      type    owner        what it holds; how it ends
 ``run:REF:spend``        hash    spend        model calls and what is committed by task and in all, micro-
                                               dollars; with the run
 ``run:REF:transcripts``  hash    transcript   task id → compressed JSON lines; with the run
-``run:REF:manifest``     string  workspace    the platform's listing of files; with the run
+``run:REF:listing``      string  listings     the files of every task, compressed; with the run
+``run:REF:plan``         string  fetcher      the requests that bring them (JSON); with the run
+``tools:ACCOUNT``        string  platforms    what the platform lists as tools, and when (JSON); stays (a few
+                                              KB, asked for again after an hour)
 ``leases``               zset    ledger       REF|ID of leased tasks, by the lease's end
 ``due``                  zset    ledger       REF|ID of waiting tasks, by their due time
 ``sent``                 zset    ledger       REF|ID of queued tasks that have a job, by the time it was
@@ -102,8 +105,16 @@ def transcripts(ref: RunRef) -> str:
     return f"{run(ref)}:transcripts"
 
 
-def manifest(ref: RunRef) -> str:
-    return f"{run(ref)}:manifest"
+def listing(ref: RunRef) -> str:
+    return f"{run(ref)}:listing"
+
+
+def plan(ref: RunRef) -> str:
+    return f"{run(ref)}:plan"
+
+
+def tools(account: str) -> str:
+    return f"{PREFIX}tools:{account}"
 
 
 def ledger(ref: RunRef) -> list[str]:
@@ -117,7 +128,7 @@ def ledger(ref: RunRef) -> list[str]:
 
 def of_run(ref: RunRef, task_ids: Iterable[str]) -> list[str]:
     """Every key that ends with the run."""
-    own = [run, tasks, pending, unsent, events, journal, spend, transcripts, manifest]
+    own = [run, tasks, pending, unsent, events, journal, spend, transcripts, listing, plan]
     return [key(ref) for key in own] + [task(ref, task_id) for task_id in task_ids]
 
 
