@@ -1,0 +1,23 @@
+-- May the run be sealed: everything has reported and is submitted, or its time (less a margin) is up?
+-- ARGV: clock, REF, margin (us). When time is up the run is finishing: no task is leased any more.
+-- include ledger/run
+if not active() then
+  return 0
+end
+if NOW >= tonumber(redis.call('HGET', RUN, 'deadline')) - tonumber(ARGV[3]) then
+  if run_status() == 'solving' then
+    redis.call('HSET', RUN, 'status', 'finishing')
+    say('finishing', '', 'reason', 'time is up')
+  end
+  return 1
+end
+if redis.call('SCARD', PENDING) > 0 then
+  return 0
+end
+for _, id in ipairs(redis.call('ZRANGE', TASKS, 0, -1)) do
+  local status = redis.call('HGET', TASK .. id, 'status')
+  if status == 'solved' or status == 'submitting' then
+    return 0
+  end
+end
+return 1

@@ -1,0 +1,34 @@
+-- opening -> solving: create the run and its tasks.
+-- ARGV: clock, REF, request id, request JSON, run JSON, kind, sweep, seconds until the deadline (us), seconds
+-- per lease's work (us), attempts, then per task: its id, and its receipt or ''.
+-- Returns 1 if the run belongs to this request, now or already; 0 if to another.
+-- include ledger/run
+local request_id = ARGV[3]
+redis.call('HSETNX', CLAIMS, REF, request_id)
+if redis.call('HGET', CLAIMS, REF) ~= request_id then
+  return 0
+end
+redis.call('HDEL', OPENINGS, request_id)
+if redis.call('EXISTS', RUN) == 1 then
+  return 1
+end
+redis.call('HSET', RUN, 'request_id', request_id, 'request', ARGV[4], 'run', ARGV[5], 'kind', ARGV[6],
+  'sweep', ARGV[7], 'deadline', micros(NOW + tonumber(ARGV[8])), 'task_us', ARGV[9], 'attempts', ARGV[10],
+  'status', 'solving', 'opened_at', micros(NOW), 'requests', 0)
+redis.call('ZADD', RUNS, micros(NOW), REF)
+say('opened', '')
+for at = 11, #ARGV, 2 do
+  local id, receipt = ARGV[at], ARGV[at + 1]
+  redis.call('ZADD', TASKS, at, id)
+  if receipt == '' then
+    redis.call('SADD', PENDING, id)
+    queue(id)
+  else
+    redis.call('HSET', TASK .. id, 'status', 'submitted', 'receipt', receipt)
+  end
+end
+if redis.call('SCARD', PENDING) == 0 then
+  redis.call('HSET', RUN, 'status', 'finishing')
+  say('finishing', '')
+end
+return 1

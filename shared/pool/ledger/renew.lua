@@ -1,0 +1,17 @@
+-- A lease goes on; it is never shortened. ARGV: clock, REF, seconds (us), then pairs of task id and fence.
+-- Past the task's deadline nothing is renewed. Returns the ids whose lease is over.
+-- include ledger/run
+local seconds = tonumber(ARGV[3])
+local lost = {}
+for at = 4, #ARGV, 2 do
+  local id, key = ARGV[at], TASK .. ARGV[at]
+  if holds(id, ARGV[at + 1]) and NOW < tonumber(redis.call('HGET', key, 'until')) then
+    local stop = micros(math.max(NOW + seconds, tonumber(redis.call('HGET', key, 'lease_until'))))
+    redis.call('HSET', key, 'lease_until', stop)
+    redis.call('HDEL', key, 'graced')
+    redis.call('ZADD', LEASES, stop, member(id))
+  else
+    lost[#lost + 1] = id
+  end
+end
+return lost
