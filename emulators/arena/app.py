@@ -1,0 +1,107 @@
+"""The arena as an ASGI application.
+
+From the outside in: the server's Date, the books, the faults, then Starlette with the API, the control
+endpoints and the emulator's own OpenAPI document.
+"""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from emulators.arena.api import PREFIX, Api
+from emulators.arena.arena import Arena
+from emulators.arena.control import Control
+from emulators.arena.options import ArenaOptions
+from emulators.arena.replies import Replies
+from emulators.arena.scenarios import Build
+from emulators.books import BookKeeping
+from emulators.clock import Clock, http_date
+from shared.errors import Refused
+
+
+def create_app(options: ArenaOptions, *, build: Build | None = None, clock: Clock | None = None) -> ArenaApp:
+    """An arena emulator.
+
+    Args:
+        build: makes scenarios; the default builds the emulator's own.
+        clock: the default is this machine's, ahead by the chosen skew.
+
+    Raises:
+        SettingsError: the file of faults is wrong.
+    """
+    if build is None:
+        from emulators.arena.scenario import build as build_scenario
+
+        build = build_scenario
+    return ArenaApp(Arena(options, build, clock or Clock(options.choices.clock_skew)))
+
+
+class ArenaApp:
+    """The application. ``arena`` gives tests and the command a look at its parts."""
+
+    def __init__(self, arena: Arena) -> None:
+        self.arena = arena
+        replies = Replies(arena.options.choices, arena.clock)
+        self._routes = [*Api(arena, replies).routes(), *Control(arena, replies).routes()]
+
+        async def refuse(_: Request, error: Exception) -> Response:
+            assert isinstance(error, Refused)
+            return replies.error(str(error), error.status or 400)
+
+        async def no_endpoint(_: Request, error: Exception) -> Response:
+            assert isinstance(error, HTTPException)
+            return replies.error(str(error.detail).lower(), error.status_code, error.headers)
+
+        async def break_down(_: Request, _error: Exception) -> Response:
+            return replies.error("internal error", 500)
+
+        inner = Starlette(
+            routes=self._routes,
+            exception_handlers={Refused: refuse, HTTPException: no_endpoint, Exception: break_down},
+        )
+        inner.router.redirect_slashes = False
+        app: ASGIApp = BookKeeping(
+            inner, books=arena.books, account=self._account, endpoint=self._endpoint, clock=arena.clock
+        )
+        self._app = Dated(app, arena.clock)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+    def _account(self, scope: Scope) -> str | None:
+        if not scope["path"].startswith(PREFIX):
+            return None
+        team = self.arena.teams.of(scope)
+        return team.team_id if team else "nobody"
+
+    def _endpoint(self, scope: Scope) -> str:
+        """``GET /runs/{run_id}``; requests that a fault answered never came to the router."""
+        route = scope.get("route")
+        if route is None:
+            route = next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
+        if not isinstance(route, Route):
+            return "unknown"
+        return f"{scope['method']} {route.path.removeprefix(PREFIX)}"
+
+
+class Dated:
+    """Writes the emulator's time into ``Date``, where nobody has written another."""
+
+    def __init__(self, app: ASGIApp, clock: Clock) -> None:
+        self._app = app
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def dated(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = message["headers"]
+                if not any(name == b"date" for name, _ in headers):
+                    headers.append((b"date", http_date(self._clock.now()).encode()))
+            await send(message)
+
+        await self._app(scope, receive, dated)
