@@ -27,23 +27,58 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from pydantic import JsonValue
-
-from producer.summary import Summary, summary_of
-from shared.errors import ScrimmageError, UsageError
-from shared.models import JsonObject, RunRef
-from shared.pool.ledger import RunState
+from pydantic import ConfigDict
 from shared.pool.pool import Pool
+
+from producer.summary import Summary, summarise
+from shared.errors import ScrimmageError, UsageError
+from shared.models import (
+    EffectResult,
+    Grade,
+    JsonObject,
+    Receipt,
+    Reveal,
+    RunRef,
+    Scorecard,
+    Solution,
+    Task,
+    TaskStatus,
+)
+from shared.pool.ledger import RunState
+
+
+class ArchivedTask(Task):
+    """One line of ``tasks.jsonl``: the task, what was decided and done, and what the platform said."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    status: TaskStatus
+    attempt: int = 1
+    deliveries: int = 0
+    reason: str | None = None
+    solution: Solution | None = None
+    effects: tuple[EffectResult, ...] = ()
+    receipt: Receipt | None = None
+    reveal: Reveal | None = None
+
+    @property
+    def grade(self) -> Grade | None:
+        """The platform's grade, from the receipt or from the reveal after the end."""
+        told = (self.receipt, self.reveal)
+        return next((part.grade for part in told if part is not None and part.grade is not None), None)
+
+
+_SCORES = ("accuracy", "cost_usd", "cost_score", "final_score")
 
 
 @dataclass(frozen=True)
 class ArchivedRun:
-    """A run read back from disk. ``tasks`` are the lines of ``tasks.jsonl``, by task id."""
+    """A run read back from disk."""
 
     folder: Path
     summary: Summary
     run: JsonObject
-    tasks: Mapping[str, JsonObject]
+    tasks: Mapping[str, ArchivedTask]
 
     def transcript(self, task_id: str) -> list[JsonObject]:
         path = self.folder / "transcripts" / f"{_name(task_id)}.jsonl"
@@ -69,7 +104,9 @@ class Archive:
             UsageError: the ledger does not know the run.
             ScrimmageError: the folder cannot be written; the run stays in the ledger.
         """
-        state = pool.ledger.must(ref)
+        state = pool.ledger.run(ref)
+        if state is None:
+            raise UsageError(f"no run {ref} in the ledger: nothing to archive")
         target = self.folder(ref)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -99,8 +136,9 @@ class Archive:
         folder = self.folder(ref)
         try:
             run = json.loads((folder / "run.json").read_text())
-            tasks = {str(line["task_id"]): line for line in _lines(folder / "tasks.jsonl")}
-            return ArchivedRun(folder, Summary.model_validate(run["summary"]), run, tasks)
+            tasks = [ArchivedTask.model_validate(line) for line in _lines(folder / "tasks.jsonl")]
+            summary = Summary.model_validate(run["summary"])
+            return ArchivedRun(folder, summary, run, {task.task_id: task for task in tasks})
         except FileNotFoundError:
             raise UsageError(f"no run {ref} in the archive {self.root}") from None
         except (OSError, ValueError, KeyError) as error:
@@ -119,79 +157,76 @@ class Archive:
             raise UsageError(f"run {text!r} {what}")
         return matches[0]
 
-    def update(self, ref: RunRef, card: Mapping[str, JsonValue], reveals: Mapping[str, JsonObject]) -> None:
-        """Write scores that arrived later into an archived run."""
+    def update(self, ref: RunRef, card: Scorecard) -> ArchivedRun:
+        """Write scores that arrived later into an archived run, and read it back."""
         archived = self.load(ref)
-        summary = archived.summary.model_dump(mode="json") | {
-            key: card[key]
-            for key in ("accuracy", "cost_usd", "cost_score", "final_score")
-            if card.get(key) is not None
-        }
-        run = dict(archived.run) | {"scorecard": dict(card), "summary": summary}
+        scores = card.model_dump(mode="json", exclude={"reveals"}, exclude_none=True)
+        known = {name: scores[name] for name in _SCORES if name in scores}
+        summary = archived.summary.model_dump(mode="json") | known
+        reveals = {reveal.task_id: reveal for reveal in card.reveals}
         tasks = [
-            line | {"reveal": reveals.get(task_id, line.get("reveal"))}
-            for task_id, line in archived.tasks.items()
+            task.model_copy(update={"reveal": reveals.get(task.task_id, task.reveal)})
+            for task in archived.tasks.values()
         ]
-        _write_text(archived.folder / "run.json", json.dumps(run, ensure_ascii=False, indent=1))
-        _write_text(archived.folder / "tasks.jsonl", _jsonl(tasks))
+        _write_json(archived.folder / "run.json", archived.run | {"scorecard": scores, "summary": summary})
+        _write_text(archived.folder / "tasks.jsonl", _jsonl(task.model_dump(mode="json") for task in tasks))
+        return self.load(ref)
 
     def _write(self, pool: Pool, state: RunState, folder: Path) -> None:
-        ref = state.ref
-        card = state.scorecard
+        ref, card = state.ref, state.scorecard
         reveals = {reveal.task_id: reveal for reveal in card.reveals} if card else {}
-        run = {
-            "ref": str(ref),
-            "status": state.status,
-            "request": state.request.model_dump(mode="json"),
-            "run": state.run.model_dump(mode="json", exclude={"tasks"}),
-            "scorecard": card.model_dump(mode="json", exclude={"reveals"}) if card else None,
-            "summary": summary_of(state, pool).model_dump(mode="json"),
-            "spend": pool.spend.totals(ref).as_dict(),
-        }
         known = {task.task_id: task for task in state.run.tasks}
-        lines = []
-        for task in pool.ledger.tasks(ref):
-            reveal = reveals.get(task.task_id)
-            lines.append(
-                known[task.task_id].model_dump(mode="json")
-                | {
-                    "status": task.status,
-                    "attempt": task.attempt,
-                    "reason": task.reason,
-                    "solution": task.solution.model_dump(mode="json") if task.solution else None,
-                    "effects": [
-                        entry.result.model_dump(mode="json")
-                        for entry in pool.journal.entries(ref, task.task_id)
-                        if entry.result is not None
-                    ],
-                    "receipt": task.receipt.model_dump(mode="json") if task.receipt else None,
-                    "reveal": reveal.model_dump(mode="json") if reveal else None,
-                }
+        tasks = [
+            ArchivedTask(
+                **dict(known[task.task_id]),
+                status=task.status,
+                attempt=task.faults + 1,
+                deliveries=task.deliveries,
+                reason=task.reason,
+                solution=task.solution,
+                effects=tuple(
+                    entry.result
+                    for entry in pool.journal.entries(ref, task.task_id)
+                    if entry.result is not None
+                ),
+                receipt=task.receipt,
+                reveal=reveals.get(task.task_id),
             )
-        events = [event.as_dict() for event in pool.ledger.events(ref)]
+            for task in pool.ledger.tasks(ref)
+        ]
         (folder / "transcripts").mkdir()
         for task_id in known:
             entries = pool.transcripts.read(ref, task_id)
             if entries:
                 _write_text(folder / "transcripts" / f"{_name(task_id)}.jsonl", _jsonl(entries))
+        events = (event.model_dump(mode="json") for event in pool.ledger.events(ref))
         _write_text(folder / "events.jsonl", _jsonl(events))
-        _write_text(folder / "tasks.jsonl", _jsonl(lines))
-        manifest = pool.manifest(ref)
-        if manifest:
-            _write_text(folder / "manifest.json", json.dumps(manifest, ensure_ascii=False))
-            self._keep_files(pool, {sha for files in manifest.values() for sha in files.values()})
-        _write_text(folder / "run.json", json.dumps(run, ensure_ascii=False, indent=1, default=str))
+        _write_text(folder / "tasks.jsonl", _jsonl(task.model_dump(mode="json") for task in tasks))
+        self._keep_files(pool, ref, folder)
+        _write_json(
+            folder / "run.json",
+            {
+                "ref": str(ref),
+                "status": state.status,
+                "request": state.request.model_dump(mode="json"),
+                "run": state.run.model_dump(mode="json", exclude={"tasks"}),
+                "scorecard": card.model_dump(mode="json", exclude={"reveals"}) if card else None,
+                "summary": summarise(pool, state).model_dump(mode="json"),
+            },
+        )
 
-    def _keep_files(self, pool: Pool, hashes: Iterable[str]) -> None:
-        for sha in hashes:
+    def _keep_files(self, pool: Pool, ref: RunRef, folder: Path) -> None:
+        """Keep the files that the pool still has. What was evicted meanwhile stays named in the manifest."""
+        manifest = pool.manifest(ref)
+        if not manifest:
+            return
+        _write_json(folder / "manifest.json", manifest)
+        for sha in {sha for files in manifest.values() for sha in files.values()}:
             path = self.root / "files" / sha[:2] / sha
-            if path.exists():
-                continue
-            data = pool.blobs.get(sha)
-            if data is None or hashlib.sha256(data).hexdigest() != sha:
-                continue
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write_bytes(path, data)
+            data = None if path.exists() else pool.blobs.get(sha)
+            if data is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                _write_bytes(path, data)
 
     def _swap(self, aside: Path, target: Path) -> None:
         if target.exists():
@@ -226,7 +261,11 @@ def _lines(path: Path) -> Iterator[Any]:
 
 
 def _jsonl(lines: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(line, ensure_ascii=False, default=str) + "\n" for line in lines)
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+
+
+def _write_json(path: Path, value: object) -> None:
+    _write_text(path, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
 def _write_text(path: Path, text: str) -> None:

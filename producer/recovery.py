@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from rich.console import Console
+from shared.pool.pool import Pool
 
 from producer.archive import Archive
 from producer.runs import settle
@@ -21,7 +22,6 @@ from shared.models import Frozen, Run, RunRef, RunStatus, TaskStatus
 from shared.platforms import registry
 from shared.platforms.base import Platform
 from shared.pool.ledger import RunState
-from shared.pool.pool import Pool
 from shared.settings import Settings
 
 
@@ -115,9 +115,8 @@ def resume_all(settings: Settings, pool: Pool, console: Console, say: Callable[[
 
 def finish_now(settings: Settings, pool: Pool, ref: RunRef, console: Console) -> Sweep:
     """Have the workers drain and seal a run now, whatever is still pending, and follow it to its end."""
-    pool.ledger.close(ref)
-    state = pool.ledger.must(ref)
-    pool.jobs.finish(ref, state.run.kind)
+    kind = pool.ledger.close(ref)
+    pool.jobs.finish(ref, kind)
     platform = registry.create(ref.platform, settings, pool)
     return _follow(pool, platform, Archive(settings.archive), [ref], console)
 
@@ -134,7 +133,7 @@ def _follow(
             archive=archive,
             joined=refs,
             view=lambda sweep: view.show(
-                snapshot(pool, sweep.flying, over=len(sweep.done), total=sweep.total)
+                snapshot(pool, sweep.flying.values(), over=len(sweep.done), total=sweep.total)
             ),
         )
 
@@ -144,6 +143,4 @@ def refreshed(archive: Archive, platform: Platform, ref: RunRef, deadline: Deadl
     archived = archive.load(ref)
     run = Run.model_validate(archived.run["run"])
     card = platform.refresh(run, deadline)
-    reveals = {reveal.task_id: reveal.model_dump(mode="json") for reveal in card.reveals}
-    archive.update(ref, card.model_dump(mode="json", exclude={"reveals"}), reveals)
-    return archive.load(ref).summary
+    return archive.update(ref, card).summary

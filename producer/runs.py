@@ -7,12 +7,13 @@ after a crash knows that a run may exist. Tasks are stored and the first jobs se
 
 from __future__ import annotations
 
+from shared.pool.dispatch import send_round
+from shared.pool.pool import Pool
+
 from shared.errors import Refused, Unavailable
 from shared.models import RunRef, RunRequest
 from shared.platforms.base import Platform
-from shared.pool.dispatch import send_round
 from shared.pool.ledger import Opening
-from shared.pool.pool import Pool
 
 
 def open_run(pool: Pool, platform: Platform, request: RunRequest) -> RunRef:

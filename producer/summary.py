@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from shared.models import Frozen, RunRef
 
 if TYPE_CHECKING:
-    from shared.pool.ledger import RunState
     from shared.pool.pool import Pool
+
+    from shared.pool.ledger import RunState
 
 
 class Failure(Frozen):
@@ -56,15 +57,10 @@ class Summary(Frozen):
         return self.status == "finished" and self.tasks_submitted == self.tasks_total
 
 
-def summarise(pool: Pool, ref: RunRef) -> Summary:
-    """The row of a run that the ledger knows. Raises UsageError where it does not."""
-    return summary_of(pool.ledger.must(ref), pool)
-
-
-def summary_of(state: RunState, pool: Pool) -> Summary:
+def summarise(pool: Pool, state: RunState) -> Summary:
     """The row of a run from its state in the ledger."""
     run, card = state.run, state.scorecard
-    tasks = pool.ledger.tasks(state.ref)
+    statuses = {task.task_id: task.status for task in pool.ledger.tasks(state.ref)}
     spent = pool.spend.totals(state.ref)
     pool_cost = (spent.settled + spent.unsettled) / 1e6
     known_cost = card.cost_usd if card is not None and card.cost_usd is not None else pool_cost
@@ -78,18 +74,17 @@ def summary_of(state: RunState, pool: Pool) -> Summary:
         solver=state.request.solver,
         sweep=state.request.sweep,
         status=state.status,
-        tasks_total=len(tasks),
-        tasks_submitted=sum(task.status == "submitted" for task in tasks),
+        tasks_total=state.tasks_total,
+        tasks_submitted=state.submitted,
         accuracy=card.accuracy if card else None,
         cost_usd=known_cost,
         cost_score=card.cost_score if card else None,
         final_score=card.final_score if card else None,
         pool_cost_usd=pool_cost,
         requests=state.requests,
-        wall_seconds=state.wall_seconds,
+        wall_seconds=None if state.ended_at is None else state.ended_at - state.opened_at,
         failures=tuple(
-            Failure(task_id=task.task_id, status=task.status, reason=task.reason)
-            for task in tasks
-            if task.status != "submitted" and (state.status.final or task.status == "gave_up")
+            Failure(task_id=task_id, status=statuses[task_id], reason=reason)
+            for task_id, reason in state.failures.items()
         ),
     )

@@ -14,14 +14,16 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from shared.pool.pool import Pool
+
 from producer.archive import Archive
 from producer.health import require_workers
 from producer.runs import hand_out, open_run
-from producer.summary import Summary, summarise
+from producer.summary import Summary
 from shared.errors import Refused
 from shared.models import RunRef, RunRequest
 from shared.platforms.base import Platform
-from shared.pool.pool import Pool
+from shared.pool.ledger import RunState
 
 _TICK_SECONDS = 0.1
 
@@ -30,15 +32,14 @@ _TICK_SECONDS = 0.1
 class Sweep:
     """The state of a sweep while it is played; the live view reads it.
 
-    ``flying`` are runs that are not over, ``done`` summaries in the order in which runs ended, ``refused``
-    what the platform said no to.
+    ``flying`` are runs that are not over, as last read from the ledger (None before the first look), ``done``
+    summaries in the order in which runs ended, ``refused`` what the platform said no to.
     """
 
     total: int
-    flying: list[RunRef] = field(default_factory=list)
+    flying: dict[RunRef, RunState | None] = field(default_factory=dict)
     done: list[Summary] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
-    opening: int = 0
 
 
 def requests_of(
@@ -81,7 +82,7 @@ def play(
     queue = list(requests)
     for request in {request.solver: request for request in queue}.values():
         require_workers(pool, platform, request)
-    sweep = Sweep(total=len(queue) + len(joined), flying=list(joined))
+    sweep = Sweep(total=len(queue) + len(joined), flying=dict.fromkeys(joined))
     tick = threading.Event()
     queue.reverse()
     with ThreadPoolExecutor(4, thread_name_prefix="sweep") as threads:
@@ -91,11 +92,10 @@ def play(
             while queue and len(openings) + len(sweep.flying) < in_flight:
                 openings.append(threads.submit(open_run, pool, platform, queue.pop()))
             openings = [future for future in openings if not _opened(future, sweep)]
-            for ref in [ref for ref in sweep.flying if _over(pool, ref)]:
-                sweep.flying.remove(ref)
+            for ref in _over(pool, sweep):
+                del sweep.flying[ref]
                 closings.append(threads.submit(_close, pool, archive, ref))
             closings = [future for future in closings if not _closed(future, sweep)]
-            sweep.opening = len(openings)
             hand_out(pool)
             view(sweep)
             tick.wait(_TICK_SECONDS)
@@ -107,21 +107,22 @@ def _opened(future: Future[RunRef], sweep: Sweep) -> bool:
     if not future.done():
         return False
     try:
-        sweep.flying.append(future.result())
+        sweep.flying[future.result()] = None
     except Refused as refusal:
         sweep.refused.append(refusal)
     return True
 
 
-def _over(pool: Pool, ref: RunRef) -> bool:
-    status = pool.ledger.status(ref)
-    return status is None or status.final
+def _over(pool: Pool, sweep: Sweep) -> list[RunRef]:
+    """Read every flying run anew; those that ended."""
+    for ref in sweep.flying:
+        sweep.flying[ref] = pool.ledger.run(ref)
+    return [ref for ref, state in sweep.flying.items() if state is not None and state.status.final]
 
 
 def _close(pool: Pool, archive: Archive, ref: RunRef) -> Summary:
-    summary = summarise(pool, ref)
     archive.save(pool, ref)
-    return summary
+    return archive.load(ref).summary
 
 
 def _closed(future: Future[Summary], sweep: Sweep) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -16,11 +16,11 @@ from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from shared.pool.pool import Pool
 
 from shared.models import RunRef, TaskStatus
 from shared.platforms.base import Limits
 from shared.pool.ledger import RunState
-from shared.pool.pool import Pool
 
 _LINE_SECONDS = 5.0
 _RATE_WINDOW_SECONDS = 5.0
@@ -44,9 +44,9 @@ class Snapshot:
         return sum(self.tasks[status] for status in done)
 
 
-def snapshot(pool: Pool, refs: Sequence[RunRef], *, over: int = 0, total: int | None = None) -> Snapshot:
-    """Read the runs from the ledger. Runs that it has forgotten already are left out."""
-    states = tuple(state for state in (pool.ledger.run(ref) for ref in refs) if state is not None)
+def snapshot(pool: Pool, found: Iterable[RunState | None], *, over: int = 0, total: int) -> Snapshot:
+    """What to show of runs as they were read from the ledger (None: forgotten already, or not read yet)."""
+    states = tuple(state for state in found if state is not None)
     tasks: Counter[str] = Counter()
     for state in states:
         tasks.update({str(status): count for status, count in state.counts.items()})
@@ -54,7 +54,7 @@ def snapshot(pool: Pool, refs: Sequence[RunRef], *, over: int = 0, total: int | 
     return Snapshot(
         runs=states,
         over=over,
-        total=len(refs) if total is None else total,
+        total=total,
         requests=sum(state.requests for state in states),
         cost_usd=sum(part.settled + part.unsettled for part in spent) / 1e6,
         tasks=tasks,

@@ -5,13 +5,16 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.cli.output import dollars, results, say, score, seconds, table
-from shared.models import JsonObject, RunRequest
+from shared.models import RunRequest
 from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from producer.archive import ArchivedTask
 
 
 def demo(
@@ -67,14 +70,14 @@ def demo(
     show(played, json=False)
 
 
-def _by_level(tasks: Iterable[JsonObject]) -> list[tuple[object, ...]]:
-    scores: dict[object, list[float]] = defaultdict(list)
+def _by_level(tasks: Iterable[ArchivedTask]) -> list[tuple[object, ...]]:
+    scores: dict[int | None, list[float]] = defaultdict(list)
     for task in tasks:
-        grade = (task.get("receipt") or {}).get("grade") or {}
-        scores[task.get("level")].append(grade.get("score") or 0.0)
-    rows: list[tuple[object, ...]] = [
-        (level, len(found), score(sum(found) / len(found)))
-        for level, found in sorted(scores.items(), key=lambda item: str(item[0]))
-    ]
+        scores[task.level].append((task.grade.score if task.grade else None) or 0.0)
     every = [value for found in scores.values() for value in found]
-    return [*rows, ("all", len(every), score(sum(every) / len(every) if every else None))]
+    levels = sorted(scores.items(), key=lambda item: item[0] or 0)
+    return [
+        (name, len(found), score(sum(found) / len(found)))
+        for name, found in [*levels, ("all", every)]
+        if found
+    ]

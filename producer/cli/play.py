@@ -12,10 +12,11 @@ from shared.models import RunRequest
 from shared.settings import Settings
 
 if TYPE_CHECKING:
+    from shared.pool.pool import Pool
+
     from producer.summary import Summary
     from producer.sweeps import Sweep
     from shared.platforms.base import Platform
-    from shared.pool.pool import Pool
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 PlatformName = Annotated[str, typer.Option("--platform", help="Where to play.")]
@@ -133,7 +134,7 @@ def follow(settings: Settings, pool: Pool, requests: list[RunRequest], in_flight
 
             def draw(sweep: Sweep) -> None:
                 state[:] = [sweep]
-                view.show(snapshot(pool, sweep.flying, over=len(sweep.done), total=sweep.total))
+                view.show(snapshot(pool, sweep.flying.values(), over=len(sweep.done), total=sweep.total))
 
             return play(pool, platform, requests, in_flight=in_flight, archive=archive, view=draw)
     except KeyboardInterrupt:

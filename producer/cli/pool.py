@@ -66,7 +66,6 @@ def up(
     from producer.local import local_pool
 
     with local_pool(Settings.load(), say, flower=flower) as local:
-        say(
-            f"ready    export SCRIMMAGE_REDIS_URL={local.settings.redis_url}   (Ctrl-C stops it, nothing is lost)"
-        )
+        say(f"ready    export SCRIMMAGE_REDIS_URL={local.settings.redis_url}")
+        say("         Ctrl-C stops it; nothing is lost")
         signal.pause()

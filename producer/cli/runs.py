@@ -42,13 +42,13 @@ def watch(
             say("no run is in flight")
             return
         with Progress(progress, None) as view:
-            left = refs
-            while left:
-                view.show(snapshot(local.pool, refs, over=len(refs) - len(left)))
+            while True:
+                states = [ledger.run(ref) for ref in refs]
+                left = [state for state in states if state is not None and not state.status.final]
+                view.show(snapshot(local.pool, states, over=len(refs) - len(left), total=len(refs)))
+                if not left:
+                    break
                 time.sleep(_TICK_SECONDS)
-                left = [
-                    ref for ref in refs if (status := ledger.status(ref)) is not None and not status.final
-                ]
         say("all watched runs are over")
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json as jsonlib
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from producer.cli.output import clean, print_json, results, score, table
 from shared.errors import UsageError
-from shared.models import JsonObject
+from shared.models import EffectResult, Reveal, Solution
 from shared.settings import Settings
 
 if TYPE_CHECKING:
-    from producer.archive import ArchivedRun
+    from producer.archive import ArchivedRun, ArchivedTask
 
 
 def show(
@@ -43,7 +43,9 @@ def _print_run(found: ArchivedRun, json: bool) -> None:
     from producer.cli.play import print_rows
 
     if json:
-        print_json({"run": found.run, "tasks": list(found.tasks.values())})
+        print_json(
+            {"run": found.run, "tasks": [task.model_dump(mode="json") for task in found.tasks.values()]}
+        )
         return
     print_rows([found.summary])
     results.print()
@@ -52,78 +54,68 @@ def _print_run(found: ArchivedRun, json: bool) -> None:
         (
             (
                 name,
-                task.get("level"),
-                task.get("status"),
-                _part(task, "solution").get("outcome"),
-                score(_grade(task).get("score")),
-                _short(task.get("instruction")),
+                task.level,
+                task.status,
+                task.solution.outcome if task.solution else None,
+                score(task.grade.score if task.grade else None),
+                _short(task.instruction),
             )
             for name, task in found.tasks.items()
         ),
     )
 
 
-def _print_task(found: ArchivedRun, task: JsonObject, json: bool) -> None:
-    name = str(task["task_id"])
+def _print_task(found: ArchivedRun, task: ArchivedTask, json: bool) -> None:
+    transcript = found.transcript(task.task_id)
     if json:
-        print_json({"task": task, "transcript": found.transcript(name)})
+        print_json({"task": task.model_dump(mode="json"), "transcript": transcript})
         return
-    solution, grade, reveal = _part(task, "solution"), _grade(task), _part(task, "reveal")
-    results.print(f"[bold]{clean(found.summary.ref)} {clean(name)}[/bold] · {clean(task.get('status'))}")
-    results.print(clean(task.get("instruction"), 8000))
-    if task.get("reason"):
-        results.print(f"[yellow]{clean(task['reason'])}[/yellow]")
-    expected = reveal or {}
+    results.print(f"[bold]{clean(found.summary.ref)} {clean(task.task_id)}[/bold] · {clean(task.status)}")
+    results.print(clean(task.instruction, 8000))
+    if task.reason:
+        results.print(f"[yellow]{clean(task.reason)}[/yellow]")
+    solution, reveal = task.solution or Solution(), task.reveal or Reveal(task_id=task.task_id)
     table(
         ("", "submitted", "expected"),
         [
-            ("outcome", solution.get("outcome"), expected.get("expected_outcome")),
-            ("answer", _value(solution.get("answer")), _value(expected.get("expected_answer"))),
+            ("outcome", solution.outcome, reveal.expected_outcome),
+            ("answer", _value(solution.answer), _value(reveal.expected_answer)),
         ],
     )
-    table(("source", "submitted", "expected"), _sources(solution, expected))
-    effects: Any = task.get("effects") or []
-    for effect in effects:
-        mark = {True: "done", False: f"refused: {effect.get('error') or effect.get('refused_by')}"}.get(
-            effect.get("ok"), "unknown"
-        )
-        call = f"{effect['effect']['tool']} {_value(effect['effect']['args'])}"
-        results.print(f"effect {clean(call)}: {clean(mark)}")
-    if grade:
-        feedback: Any = grade.get("feedback") or []
-        results.print("grade: " + clean(", ".join(map(str, feedback)) or _value(grade)))
-    transcript = found.transcript(name)
+    table(("source", "submitted", "expected"), _sources(solution, reveal))
+    for effect in task.effects:
+        results.print(clean(f"effect {effect.effect.tool} {_value(effect.effect.args)}: {_fate(effect)}"))
+    if task.grade:
+        results.print("grade: " + clean(", ".join(task.grade.feedback) or task.grade.model_dump_json()))
     if transcript:
         results.print(f"\ntranscript ({len(transcript)} entries)")
         for entry in transcript:
             results.print(clean(jsonlib.dumps(entry, ensure_ascii=False), 1000))
 
 
-def _sources(solution: JsonObject, reveal: JsonObject) -> list[tuple[object, ...]]:
+def _sources(solution: Solution, reveal: Reveal) -> list[tuple[object, ...]]:
     """Source by source: which were cited, which were expected."""
-    submitted: Any = solution.get("sources") or []
-    expected: Any = reveal.get("expected_sources") or []
     rows: dict[str, list[str]] = {}
-    for column, sources in enumerate((submitted, expected)):
+    submitted = [source.wire() for source in solution.sources]
+    for column, sources in enumerate((submitted, reveal.expected_sources)):
         for source in sources:
             kept = {key: value for key, value in source.items() if value is not None}
             rows.setdefault(jsonlib.dumps(kept, sort_keys=True, ensure_ascii=False), ["", ""])[column] = "x"
     return [(key, *marks) for key, marks in rows.items()]
 
 
-def _part(task: JsonObject, name: str) -> JsonObject:
-    part = task.get(name)
-    return part if isinstance(part, dict) else {}
-
-
-def _grade(task: JsonObject) -> dict[str, Any]:
-    return _part(_part(task, "receipt"), "grade") or _part(_part(task, "reveal"), "grade")
+def _fate(effect: EffectResult) -> str:
+    if effect.refused_by:
+        return f"held back by the guard: {effect.refused_by}"
+    if effect.ok is None:
+        return "unknown"
+    return "done" if effect.ok else f"refused: {effect.error}"
 
 
 def _value(value: object) -> str:
     return "-" if value is None else jsonlib.dumps(value, ensure_ascii=False)
 
 
-def _short(text: object) -> str:
-    line = " ".join(str(text or "").split())
+def _short(text: str) -> str:
+    line = " ".join(text.split())
     return line if len(line) <= 70 else line[:69] + "…"
