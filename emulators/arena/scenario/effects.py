@@ -73,7 +73,8 @@ class TaskState:
 
 def get_containment(state: TaskState) -> JsonObject:
     """The result of the read-only tool ``get_containment``: the state file's content."""
-    return json.loads(json.dumps(state.containment))
+    copy: JsonObject = json.loads(json.dumps(state.containment))
+    return copy
 
 
 def apply(tool: str, args: Mapping[str, JsonValue], state: TaskState) -> JsonObject:

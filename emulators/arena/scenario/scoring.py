@@ -4,7 +4,7 @@
 decides; the choices are:
 
 - A wrong outcome makes the answer 0. For outcomes other than ``OK`` the outcome is the answer.
-- Texts are compared without case and outer white space; a number may come as a text (``"12.5"``, ``"1,200"``).
+- Texts are compared without case and outer white space; a number may come as a text (``"1,200"``).
 - An ordered list earns the longest common subsequence over the longer length; an unordered one
   |common| / |union| (repeats ignored); an object the mean over the expected keys (further keys are ignored).
 - ``sources = hits / expected · min(1, (expected + 2) / cited)``: two citations too many are free, more dilute
