@@ -45,9 +45,6 @@ class LogEvent:
 
     def shown(self) -> dict[str, Any]:
         """The event as ``query_logs`` returns it."""
-        fields = json.loads(self.raw)
-        for path in self.used:
-            _remove(fields, path)
         answer: dict[str, Any] = {
             "file": self.path,
             "line": self.line,
@@ -55,8 +52,15 @@ class LogEvent:
         }
         for key, values in zip(KEYS, self.keys, strict=True):
             answer[key] = list(values) if len(values) > 1 else (values[0] if values else None)
-        answer["fields"] = fields
+        answer["fields"] = self.fields()
         return answer
+
+    def fields(self) -> dict[str, Any]:
+        """What the event says beyond its time and keys."""
+        fields: dict[str, Any] = json.loads(self.raw)
+        for path in self.used:
+            _remove(fields, path)
+        return fields
 
 
 class Logbook:

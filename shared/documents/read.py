@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from shared.documents.paths import extension
-from shared.documents.text import READABLE, lines_of
+from shared.documents.registry import TEXT_FORMATS, format_of
+from shared.documents.text import lines_of
 from shared.errors import ToolError
 
 MOST_LINES = 400
@@ -21,10 +22,10 @@ def read(path: str, data: bytes, start_line: int | None, end_line: int | None) -
     Raises:
         ToolError: the format is not plain text, or the lines do not exist.
     """
-    if extension(path) not in READABLE:
-        kind = extension(path) or "unknown"
+    if format_of(path) not in TEXT_FORMATS:
+        kind = extension(path) or "no extension"
         raise ToolError(
-            f"{path} is a binary format ({kind}): read serves {', '.join(sorted(READABLE))} only; "
+            f"{path} is a binary format ({kind}): read serves {', '.join(sorted(TEXT_FORMATS))} only; "
             "download the file and parse it"
         )
     lines = lines_of(data)

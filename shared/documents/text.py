@@ -6,9 +6,6 @@ from functools import lru_cache
 
 from shared.documents import encoding
 
-READABLE = frozenset({"md", "txt", "csv", "json", "jsonl"})
-"""Formats that ``read`` and ``search`` serve (Harness Arena Task API v1, "The workspace")."""
-
 
 @lru_cache(maxsize=256)
 def lines_of(data: bytes) -> tuple[str, ...]:

@@ -30,10 +30,10 @@ from typing import Any
 
 from shared.documents.access_path import Registry, open_registry
 from shared.documents.logs import KEYS, Logbook, open_logs
-from shared.documents.paths import canonical, extension, missing, within
+from shared.documents.paths import canonical, missing, within
 from shared.documents.read import MOST_LINES, read
+from shared.documents.registry import TEXT_FORMATS, format_of
 from shared.documents.search import LIMIT, MOST_HITS, search
-from shared.documents.text import READABLE
 from shared.documents.timestamps import micros, parse_time
 from shared.documents.tree import entries
 from shared.errors import ToolError
@@ -62,7 +62,7 @@ _TOOLS: Mapping[str, _Tool] = {
         {"path": "optional: folder, default /"},
     ),
     "read": _Tool(
-        f"Lines of a plain-text file ({', '.join(sorted(READABLE))}), at most {MOST_LINES} per call.",
+        f"Lines of a plain-text file ({', '.join(sorted(TEXT_FORMATS))}), at most {MOST_LINES} per call.",
         {
             "path": "file",
             "start_line": "optional: first line, 1-based",
@@ -178,7 +178,7 @@ class ReadOnlyTools:
         paths = [path for path in sorted(self._files) if within(path, where)]
         if not paths:
             raise missing(where, (*self._files, *self._folders()), "file or folder")
-        readable = ((path, self._load(path)) for path in paths if extension(path) in READABLE)
+        readable = ((path, self._load(path)) for path in paths if format_of(path) in TEXT_FORMATS)
         limit = args.number("limit", least=1)
         return search(
             readable,

@@ -8,7 +8,7 @@ from io import BytesIO
 from typing import Any
 
 from shared.documents.paths import extension, within
-from shared.documents.text import READABLE
+from shared.documents.registry import TEXT_FORMATS, format_of
 
 
 def entries(
@@ -47,7 +47,7 @@ def _file(path: str, data: bytes) -> dict[str, Any]:
         "type": "file",
         "format": kind,
         "size": len(data),
-        "readable": kind in READABLE,
+        "readable": format_of(path) in TEXT_FORMATS,
     }
     if kind == "pdf" and (pages := pdf_pages(data)) is not None:
         entry["pages"] = pages
