@@ -77,6 +77,11 @@ class Answer(Generic[T]):
     headers: Mapping[str, str]
     server_now: float | None
 
+    @property
+    def now(self) -> float:
+        """The server's clock, ours where it did not say."""
+        return time.time() if self.server_now is None else self.server_now
+
 
 class Http:
     """Requests to one origin.

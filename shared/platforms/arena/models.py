@@ -8,6 +8,7 @@ more envelope (``{"data": {…}}``). Only what nothing works without is demanded
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -145,6 +146,12 @@ class ToolAnswer(Wire):
     ok: bool
     result: JsonValue = None
     error: JsonValue = None
+
+    def message(self) -> str | None:
+        """The error as text, None where the call went well."""
+        if self.ok:
+            return None
+        return self.error if isinstance(self.error, str) else json.dumps(self.error)
 
 
 def _grade(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The arena's formulas, for where it does not tell the result (Harness Arena Task API v1, "Scoring"). Pure."""
+"""The arena's formulas, for where it tells no result (Harness Arena Task API v1, "Scoring"). Pure."""
 
 from __future__ import annotations
 
