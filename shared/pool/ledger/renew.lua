@@ -6,10 +6,8 @@ local lost = {}
 for at = 4, #ARGV, 2 do
   local id, key = ARGV[at], TASK .. ARGV[at]
   if holds(id, ARGV[at + 1]) and NOW < tonumber(redis.call('HGET', key, 'until')) then
-    local stop = micros(math.max(NOW + seconds, tonumber(redis.call('HGET', key, 'lease_until'))))
-    redis.call('HSET', key, 'lease_until', stop)
+    extend(id, seconds)
     redis.call('HDEL', key, 'graced')
-    redis.call('ZADD', LEASES, stop, member(id))
   else
     lost[#lost + 1] = id
   end

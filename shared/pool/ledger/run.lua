@@ -38,6 +38,14 @@ local function holds(id, fence)
   return task[1] == 'leased' and task[2] == fence and active()
 end
 
+-- The lease goes on for so many microseconds from now; it is never shortened.
+local function extend(id, micros_more)
+  local key = TASK .. id
+  local stop = micros(math.max(NOW + micros_more, tonumber(redis.call('HGET', key, 'lease_until'))))
+  redis.call('HSET', key, 'lease_until', stop)
+  redis.call('ZADD', LEASES, stop, member(id))
+end
+
 -- True for the holder of the run's newest lease.
 local function drains(fence)
   return redis.call('HGET', RUN, 'fence') == fence and active()

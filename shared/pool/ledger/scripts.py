@@ -13,12 +13,14 @@ from shared.pool.connection import Patient, Script
 
 
 class Scripts:
-    """Calls the scripts of this folder, on one run or on the keys that concern all.
+    """Calls the scripts of ``folder``, on one run or on the keys that concern all.
 
     Args:
         patient: the pool's Redis.
         clock: microseconds instead of Redis's own clock, for tests.
     """
+
+    folder = "ledger/"
 
     def __init__(self, patient: Patient, *, clock: Callable[[], int] | None = None) -> None:
         self._patient = patient
@@ -28,7 +30,7 @@ class Scripts:
     def _call(self, name: str, names: Sequence[str], *args: str | int) -> Any:
         """Run the script ``name`` on the keys ``names``."""
         if name not in self._scripts:
-            self._scripts[name] = self._patient.script(f"ledger/{name}")
+            self._scripts[name] = self._patient.script(self.folder + name)
         now = self._clock() if self._clock else ""
         return self._scripts[name](names, [now, *args])
 
@@ -36,11 +38,11 @@ class Scripts:
         """Run the script ``name`` on the keys of one run."""
         return self._call(name, keys.ledger(ref), str(ref), *args)
 
-    def _held(self, name: str, ref: RunRef, *args: str | int) -> list[Any]:
-        """Run a script that needs a lease. Raises LeaseLost if it is over."""
+    def _held(self, name: str, ref: RunRef, *args: str | int, also: Sequence[str] = ()) -> list[Any]:
+        """Run a script that needs a lease on the run's keys and ``also``. Raises LeaseLost if it is over."""
         verdict: str
         reply: list[Any]
-        verdict, *reply = self._on_run(name, ref, *args)
+        verdict, *reply = self._call(name, [*keys.ledger(ref), *also], str(ref), *args)
         if verdict == "lost":
             raise LeaseLost(f"{name} on {ref}: the lease is over, the work belongs to somebody else")
         if verdict != "ok":
@@ -61,5 +63,5 @@ def micros(seconds: float) -> int:
 
 
 def brief(reason: str) -> str:
-    """A reason as the ledger keeps it: bounded, and never empty."""
-    return reason.strip()[:500] or "no reason given"
+    """A reason as the ledger keeps it: bounded, never empty, and text that can be stored."""
+    return reason.strip()[:500].encode("utf-8", "replace").decode("utf-8") or "no reason given"
