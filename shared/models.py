@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
@@ -270,6 +271,14 @@ class ToolResult(Frozen):
     ok: bool
     result: JsonValue = None
     error: str | None = None
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A platform's request limit: ``rate`` requests per second in the long run, ``burst`` at once."""
+
+    rate: float
+    burst: int
 
 
 def plain(value: Any) -> JsonValue:

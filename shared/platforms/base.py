@@ -15,14 +15,7 @@ from pydantic import JsonValue
 
 from shared.deadline import Deadline
 from shared.models import JsonObject, Receipt, Run, RunRequest, RunView, Scorecard, Solution, Task, ToolResult
-
-
-@dataclass(frozen=True)
-class Limits:
-    """A platform's request limit: ``rate`` requests per second in the long run, ``burst`` at once."""
-
-    rate: float
-    burst: int
+from shared.models import Limits as Limits  # noqa: PLC0414 - the pool needs it too, platforms find it here
 
 
 @dataclass(frozen=True)
