@@ -25,9 +25,9 @@ def transport_of(scope: Scope) -> asyncio.Transport:
     """The connection of a request.
 
     Raises:
-        RuntimeError: the application runs under another server than `emulators.serve` starts.
+        RuntimeError: the application runs under another server than `emulators.server` starts.
     """
     transport = scope.get("extensions", {}).get(_EXTENSION)
     if not isinstance(transport, asyncio.Transport):
-        raise RuntimeError("this server gives no access to its connections: start it with emulators.serve")
+        raise RuntimeError("this server gives no access to its connections: start it with emulators.server")
     return transport

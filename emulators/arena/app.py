@@ -6,6 +6,9 @@ endpoints and the emulator's own OpenAPI document.
 
 from __future__ import annotations
 
+import socket
+from typing import Any
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,6 +24,8 @@ from emulators.arena.replies import Replies
 from emulators.arena.scenarios import Build
 from emulators.books import BookKeeping
 from emulators.clock import Clock, http_date
+from emulators.fault_layer import FaultLayer
+from emulators.server import listen, origin
 from shared.errors import Refused
 
 
@@ -39,6 +44,22 @@ def create_app(options: ArenaOptions, *, build: Build | None = None, clock: Cloc
 
         build = build_scenario
     return ArenaApp(Arena(options, build, clock or Clock(options.choices.clock_skew)))
+
+
+def open_arena(options: ArenaOptions) -> tuple[ArenaApp, socket.socket, dict[str, Any]]:
+    """An application, the socket that it shall listen on, and what its clients must know.
+
+    Returns:
+        The last part holds ``origin``, ``url`` (the API's base) and ``keys`` (one per team).
+
+    Raises:
+        SettingsError: the address cannot be used, or the file of faults is wrong.
+    """
+    app = create_app(options)
+    listening = listen(options.host, options.port)
+    address = origin(listening)
+    keys = [team.key for team in app.arena.teams.all()]
+    return app, listening, {"origin": address, "url": address + PREFIX, "keys": keys}
 
 
 class ArenaApp:
@@ -65,8 +86,18 @@ class ArenaApp:
             exception_handlers={Refused: refuse, HTTPException: no_endpoint, Exception: break_down},
         )
         inner.router.redirect_slashes = False
-        app: ASGIApp = BookKeeping(
-            inner, books=arena.books, account=self._account, endpoint=self._endpoint, clock=arena.clock
+        app: ASGIApp = inner
+        if arena.faults is not None:
+            app = FaultLayer(
+                app,
+                plan=arena.faults,
+                clock=arena.clock,
+                account=self._account,
+                struck=lambda account, fault: arena.books.account(account).count("faults", fault),
+                actions={"deadline": self._move_deadline, "revoke": self._revoke},
+            )
+        app = BookKeeping(
+            app, books=arena.books, account=self._account, endpoint=self._endpoint, clock=arena.clock
         )
         self._app = Dated(app, arena.clock)
 
@@ -78,6 +109,16 @@ class ArenaApp:
             return None
         team = self.arena.teams.of(scope)
         return team.team_id if team else "nobody"
+
+    def _move_deadline(self, scope: Scope, seconds: float) -> None:
+        run = self.arena.runs.find(scope["path"].removeprefix(f"{PREFIX}/runs/").partition("/")[0])
+        if run is not None:
+            self.arena.runs.move_deadline(run, seconds)
+
+    def _revoke(self, scope: Scope, _: float) -> None:
+        team = self.arena.teams.of(scope)
+        if team is not None:
+            team.revoked = True
 
     def _endpoint(self, scope: Scope) -> str:
         """``GET /runs/{run_id}``; requests that a fault answered never came to the router."""

@@ -13,6 +13,7 @@ from emulators.arena.toolbox import Toolbox
 from emulators.arena.views import Views
 from emulators.books import Books
 from emulators.clock import Clock
+from emulators.faults import FaultFile, FaultPlan
 from emulators.limiter import Limiter
 
 
@@ -23,6 +24,9 @@ class Arena:
         options: how it was started.
         build: makes a scenario from theme, seed and variation.
         clock: tests inject their own; the skew of the choices is already in it.
+
+    Raises:
+        SettingsError: the file of faults is wrong.
     """
 
     def __init__(self, options: ArenaOptions, build: Build, clock: Clock) -> None:
@@ -35,6 +39,7 @@ class Arena:
         self.runs = Runs(options, clock, self.costs, Scenarios(build))
         self.toolbox = Toolbox(options.choices)
         self.views = Views(options)
+        self.faults = FaultPlan(FaultFile.read(options.faults)) if options.faults else None
 
     def report(self) -> dict[str, Any]:
         """The books, with the runs that are still open."""

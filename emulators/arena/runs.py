@@ -161,6 +161,10 @@ class Runs:
         self._settle(run)
         return run
 
+    def find(self, run_id: str) -> Run | None:
+        """A run of any team."""
+        return self._runs.get(run_id)
+
     def of(self, team: Team) -> list[Run]:
         """A team's runs, oldest first."""
         runs = [run for run in self._runs.values() if run.team is team]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import io
 import mimetypes
-import posixpath
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from pydantic import JsonValue
 
 from emulators.arena import wire
 from emulators.arena.scenario import Scenario, ScenarioTask, effects
-from shared.documents.text import READABLE
+from shared.documents.registry import TEXT_FORMATS, format_of
 from shared.documents.tools import ReadOnlyTools
 from shared.errors import ToolError
 from shared.models import Grade, JsonObject
@@ -40,14 +39,9 @@ _TYPES = {
 }
 
 
-def kind_of(path: str) -> str:
-    """A file's kind as manifests name it: its extension."""
-    return posixpath.splitext(path)[1].lower().lstrip(".") or "unknown"
-
-
 def content_type(path: str) -> str:
     """The Content-Type that a file is served with."""
-    return _TYPES.get(kind_of(path)) or mimetypes.guess_type(path)[0] or "application/octet-stream"
+    return _TYPES.get(format_of(path)) or mimetypes.guess_type(path)[0] or "application/octet-stream"
 
 
 @dataclass
@@ -139,11 +133,11 @@ class TaskWork:
         files: list[wire.FileItem] = [
             {
                 "path": path,
-                "kind": kind_of(path),
+                "kind": format_of(path),
                 "size": len(self.bytes_of(sha256, scenario)),
                 "sha256": sha256,
                 "content_type": content_type(path),
-                "readable": kind_of(path) in READABLE,
+                "readable": format_of(path) in TEXT_FORMATS,
             }
             for path, sha256 in sorted(self.files.items())
         ]
@@ -169,7 +163,7 @@ def run_manifest(scenario: Scenario) -> wire.RunManifest:
                 blobs[sha256] = {
                     "sha256": sha256,
                     "size": len(scenario.blobs[sha256]),
-                    "kind": kind_of(path),
+                    "kind": format_of(path),
                     "content_type": content_type(path),
                 }
     return {

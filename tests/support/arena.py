@@ -19,7 +19,7 @@ from emulators.arena.scenario.model import (
     ScenarioTask,
 )
 from emulators.clock import Clock
-from emulators.serve import ThreadedServer
+from emulators.server import ThreadedServer
 from shared.models import Source
 
 STATE = "/ops/state.json"
