@@ -19,12 +19,17 @@ from shared.pool.ledger.scripts import Scripts, micros
 
 @dataclass(frozen=True)
 class Entry:
-    """One effect of a task. ``fence``: of the lease that wrote the intent; None once it is done."""
+    """One effect of a task.
+
+    While it is an intent: ``fence`` is that of the lease that wrote it, ``seen`` the number of tool calls that
+    the platform showed for the task at that time, None where it shows none.
+    """
 
     position: int
     effect: Effect
     state: Literal["intent", "done"]
     fence: int | None = None
+    seen: int | None = None
     result: EffectResult | None = None
 
 
@@ -53,11 +58,20 @@ class Journal(Scripts):
             calls += not (entry and entry.result and entry.result.refused_by)
         return calls
 
-    def intend(self, lease: Lease, position: int, effect: Effect, request_timeout: float) -> Entry:
+    def intend(
+        self,
+        lease: Lease,
+        position: int,
+        effect: Effect,
+        request_timeout: float,
+        *,
+        seen: int | None = None,
+    ) -> Entry:
         """Write the intent, before the effect is sent. Prolongs the lease to outlive the request.
 
         Args:
             request_timeout: seconds after which the request counts as failed.
+            seen: tool calls of the task that the platform shows now; what a later look is compared with.
 
         Returns:
             The entry at this position: the new one (its fence is the lease's), or what was there. One that is
@@ -67,8 +81,9 @@ class Journal(Scripts):
             LeaseLost: the lease is over, or the task's deadline has passed.
             UsageError: the task's decision is not stored yet.
         """
-        args = (position, effect.model_dump_json(), effect.tool, micros(request_timeout))
-        return self._write("intend", lease, *args)
+        calls = "-" if seen is None else seen
+        args = (micros(request_timeout), effect.tool, calls, effect.model_dump_json())
+        return self._write("intend", lease, position, *args)
 
     def settle(self, lease: Lease, result: EffectResult) -> Entry:
         """Write what became of an effect. Returns the entry: the result that was written first stays.
@@ -76,14 +91,14 @@ class Journal(Scripts):
         Effects that the guard held back have no intent. Raises LeaseLost: the next holder settles it.
         """
         verdict = result.refused_by or {True: "ok", False: "refused", None: "unknown"}[result.ok]
-        args = (result.position, result.model_dump_json(), result.effect.tool, verdict)
-        return self._write("settle", lease, *args)
+        args = (result.effect.tool, verdict, result.model_dump_json())
+        return self._write("settle", lease, result.position, *args)
 
-    def called(self, lease: Lease) -> None:
+    def count_call(self, lease: Lease) -> None:
         """Count a remote tool call that changes nothing, before it is sent: the platform counts it too."""
         token = uuid.uuid4().hex
         names = [keys.journal(lease.ref)]
-        self._held("journal_called", lease.ref, lease.task_id, lease.fence, token, also=names)
+        self._held("journal_count_call", lease.ref, lease.task_id, lease.fence, token, also=names)
 
     def _write(self, step: str, lease: Lease, position: int, *args: str | int) -> Entry:
         names = [keys.journal(lease.ref)]
@@ -104,5 +119,6 @@ def _entry(position: int, stored: str) -> Entry:
     if state == "done":
         result = EffectResult.model_validate_json(rest)
         return Entry(position, result.effect, "done", result=result)
-    fence, _, effect = rest.partition(" ")
-    return Entry(position, Effect.model_validate_json(effect), "intent", fence=int(fence))
+    fence, seen, effect = rest.split(" ", 2)
+    calls = None if seen == "-" else int(seen)
+    return Entry(position, Effect.model_validate_json(effect), "intent", fence=int(fence), seen=calls)
