@@ -21,8 +21,8 @@ from shared.pool.ledger.scripts import Scripts, micros
 class Entry:
     """One effect of a task.
 
-    While it is an intent: ``fence`` is that of the lease that wrote it, ``seen`` the number of tool calls that
-    the platform showed for the task at that time, None where it shows none.
+    While it is an intent: ``fence`` is that of the lease that wrote it, ``seen`` the number of tool calls
+    that the platform showed for the task at that time, None where it shows none.
     """
 
     position: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shared.errors import UsageError
-from shared.models import Receipt, RunRef, RunStatus, Scorecard, Solution, TaskStatus
+from shared.models import Kind, Receipt, RunRef, RunStatus, Scorecard, Solution, TaskStatus
 from shared.pool.ledger.scripts import Scripts, brief, micros
 from shared.pool.ledger.states import RunLease
 
@@ -53,6 +53,20 @@ class Drain(Scripts):
         """Bank the platform's word on one task, accepted or refused for good. The first receipt stays."""
         args = (receipt.task_id, receipt.model_dump_json(), "1" if receipt.accepted else "0")
         self._held("submitted", lease.ref, lease.fence, *args)
+
+    def close(self, ref: RunRef) -> Kind:
+        """End the run's time now: what is solved is drained, the rest is left undone.
+
+        Returns:
+            The run's kind, for the finish job that the caller sends.
+
+        Raises:
+            UsageError: the run is not in the ledger.
+        """
+        kind = self._on_run("close", ref)
+        if kind is None:
+            raise UsageError(f"no run {ref} in the ledger")
+        return Kind(kind)
 
     def due_to_seal(self, ref: RunRef, margin: float = 0.0) -> bool:
         """True when every task has reported and is submitted, or only ``margin`` seconds or less are left.

@@ -5,10 +5,7 @@ if not active() then
   return 0
 end
 if NOW >= tonumber(redis.call('HGET', RUN, 'deadline')) - tonumber(ARGV[3]) then
-  if run_status() == 'solving' then
-    redis.call('HSET', RUN, 'status', 'finishing')
-    say('finishing', '', 'reason', 'time is up')
-  end
+  start_finishing('time is up')
   return 1
 end
 if redis.call('SCARD', PENDING) > 0 then

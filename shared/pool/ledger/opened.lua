@@ -28,7 +28,6 @@ for at = 11, #ARGV, 2 do
   end
 end
 if redis.call('SCARD', PENDING) == 0 then
-  redis.call('HSET', RUN, 'status', 'finishing')
-  say('finishing', '')
+  start_finishing('nothing is left to solve')
 end
 return 1

@@ -68,14 +68,21 @@ local function must_finish(id)
   return (run[1] == 'final' or run[2] == id) and '1' or '0'
 end
 
+-- From here on no task is leased any more.
+local function start_finishing(reason)
+  if run_status() == 'solving' then
+    redis.call('HSET', RUN, 'status', 'finishing')
+    say('finishing', '', 'reason', reason)
+  end
+end
+
 -- The task has reported: it is solved, or it gave up.
 local function reported(id)
   redis.call('SREM', PENDING, id)
   redis.call('HSET', RUN, 'again', 1)
-  if redis.call('SCARD', PENDING) == 0 and redis.call('HSETNX', RUN, 'closer', id) == 1
-      and run_status() == 'solving' then
-    redis.call('HSET', RUN, 'status', 'finishing')
-    say('finishing', '')
+  if redis.call('SCARD', PENDING) == 0 then
+    redis.call('HSETNX', RUN, 'closer', id)
+    start_finishing('every task has reported')
   end
 end
 
