@@ -9,7 +9,9 @@ import redis
 
 from shared.pool import keys
 from shared.pool.connection import Patient, connect
+from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
+from shared.settings import Settings
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +40,10 @@ def redis_client(redis_url: str) -> Iterator[redis.Redis]:
 @pytest.fixture
 def patient(redis_client: redis.Redis) -> Patient:
     return Patient(redis_client)
+
+
+@pytest.fixture
+def pool(redis_url: str) -> Iterator[Pool]:
+    """A pool on the test's Redis; the settings of this machine's user do not reach it."""
+    with Pool.connect(Settings.load(_env_file=None, redis_url=redis_url)) as pool:
+        yield pool
