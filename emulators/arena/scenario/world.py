@@ -6,7 +6,7 @@ file is rendered from it. Times are whole seconds since the epoch, in UTC.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
@@ -158,7 +158,13 @@ class Advisory:
 
 @dataclass(frozen=True)
 class World:
-    """All that is true in one scenario."""
+    """All that is true in one scenario.
+
+    ``day0`` is the first day of the daily log files, ``start`` its midnight in UTC; ``archived`` ends with
+    the first events of ``events``. ``duties`` says per duty who gave it up, who the notes name, and who has
+    it after the correction. ``weekly`` is what the weekly report claims per team and day, ``queues`` and
+    ``board`` what two screens show per agent.
+    """
 
     org: str
     day0: date
@@ -177,6 +183,9 @@ class World:
     messages: tuple[Message, ...]
     changes: tuple[Change, ...]
     duties: Mapping[str, tuple[str, str, str]]
+    weekly: Mapping[tuple[str, int], int]
+    queues: Mapping[str, int]
+    board: Mapping[str, str]
     quarantined: tuple[str, ...]
     blocked: tuple[str, ...]
     events: tuple[Event, ...]
@@ -202,17 +211,3 @@ class World:
     def counted(self) -> frozenset[str]:
         """Ids of all agents that are no test agents."""
         return frozenset(agent.id for agent in self.agents if not agent.test)
-
-
-def settled(events: Iterable[Event], *, retries_once: bool) -> list[tuple[Event, ...]]:
-    """Events as the counting rules see them, in order of their first attempt.
-
-    With ``retries_once`` the attempts of one trace are one element whose last member decides; otherwise
-    every event is an element of its own.
-    """
-    if not retries_once:
-        return [(event,) for event in events]
-    groups: dict[tuple[str, str], list[Event]] = {}
-    for event in events:
-        groups.setdefault((event.trace, event.action), []).append(event)
-    return [tuple(sorted(group, key=lambda event: event.attempt)) for group in groups.values()]

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping
 from datetime import date, timedelta
 
+from emulators.arena.scenario.reckon import completed, day_window
 from emulators.arena.scenario.theme import Theme
 from emulators.arena.scenario.world import (
     DAY,
@@ -14,6 +15,7 @@ from emulators.arena.scenario.world import (
     Agent,
     Budget,
     Change,
+    Event,
     Incident,
     Message,
     Person,
@@ -147,3 +149,39 @@ def grow_duties(
         before, named, corrected = rng.sample([person.name for person in people], 3)
         duties[duty] = (before, named, corrected if place < 3 else named)
     return duties
+
+
+WEEKLY_DAYS = (2, 3, 4)
+"""Days of the log that the weekly report speaks of."""
+
+
+def grow_weekly(
+    theme: Theme,
+    rng: random.Random,
+    teams: tuple[Team, ...],
+    agents: tuple[Agent, ...],
+    events: tuple[Event, ...],
+    start: int,
+) -> Mapping[tuple[str, int], int]:
+    """Exports per team and day as the weekly report has them: never what the log says."""
+    weekly: dict[tuple[str, int], int] = {}
+    for team in teams:
+        members = frozenset(agent.id for agent in agents if agent.team == team.name and not agent.test)
+        for day in WEEKLY_DAYS:
+            true = len(completed(theme, events, members, "export", day_window(theme, start, day)))
+            weekly[team.name, day] = true + rng.randint(1, 9)
+    return weekly
+
+
+def grow_screens(
+    rng: random.Random, agents: tuple[Agent, ...]
+) -> tuple[Mapping[str, int], Mapping[str, str]]:
+    """What the two screens show: queue lengths of 14 agents; versions of 12, of which some are wrong."""
+    working = [agent for agent in agents if not agent.retired]
+    queues = {agent.id: rng.randint(3, 480) for agent in rng.sample(working, 14)}
+    board: dict[str, str] = {}
+    for place, agent in enumerate(rng.sample(working, 12)):
+        major, minor, patch = agent.version.split(".")
+        other = f"{major}.{minor}.{(int(patch) + rng.randint(1, 9)) % 10}"
+        board[agent.id] = other if place < 4 else agent.version
+    return queues, board

@@ -11,7 +11,9 @@ from emulators.arena.scenario.grow.papers import (
     grow_changes,
     grow_duties,
     grow_incidents,
+    grow_screens,
     grow_transfers,
+    grow_weekly,
 )
 from emulators.arena.scenario.grow.registers import (
     grow_agents,
@@ -45,6 +47,7 @@ def grow(theme: Theme, seed: int) -> World:
     daily, archived = grow_events(theme, rng("events"), agents, tokens, domains, advisory, incidents, start)
     protected = next(agent.id for agent in agents if agent.protected)
     valid = [domain for domain in advisory.listed if domain != advisory.withdrawn]
+    queues, board = grow_screens(rng("screens"), agents)
     return World(
         org=org,
         day0=day0,
@@ -63,6 +66,9 @@ def grow(theme: Theme, seed: int) -> World:
         messages=messages,
         changes=changes,
         duties=grow_duties(theme, rng("duties"), people),
+        weekly=grow_weekly(theme, rng("weekly"), teams, agents, daily, start),
+        queues=queues,
+        board=board,
         quarantined=(*(incident.agent for incident in incidents[4:6]), protected),
         blocked=(rng("blocked").choice(valid), domains[5], domains[6]),
         events=daily,

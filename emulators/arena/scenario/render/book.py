@@ -12,7 +12,7 @@ from datetime import date
 from typing import Literal
 from xml.sax.saxutils import escape
 
-from emulators.arena.scenario.render.paper import odf_pack
+from emulators.arena.scenario.render.paper import PACKAGE_TYPE, odf_pack
 from emulators.arena.scenario.render.zipped import XML, attribute, pack
 
 BookFormat = Literal["xlsx", "ods"]
@@ -71,9 +71,12 @@ def _xlsx(sheets: Sequence[Sheet]) -> bytes:
         for number in range(1, len(sheets) + 1)
     )
     styles = (
-        '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts><fills count="1"><fill><patternFill patternType="none"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/></border></borders>'
+        '<fonts count="1"><font><sz val="11"/><name val="Calibri"/></font></fonts>'
+        '<fills count="1"><fill><patternFill patternType="none"/></fill></fills>'
+        '<borders count="1"><border><left/><right/><top/><bottom/></border></borders>'
         '<cellStyleXfs count="1"><xf/></cellStyleXfs>'
         '<cellXfs count="2"><xf xfId="0"/><xf numFmtId="14" xfId="0" applyNumberFormat="1"/></cellXfs>'
+        '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles>'
     )
     last = len(sheets) + 1
     return pack(
@@ -81,7 +84,7 @@ def _xlsx(sheets: Sequence[Sheet]) -> bytes:
             (
                 "[Content_Types].xml",
                 f'{XML}<Types xmlns="{_PACKAGE}/content-types">'
-                '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+                f'<Default Extension="rels" ContentType="{PACKAGE_TYPE}.relationships+xml"/>'
                 '<Default Extension="xml" ContentType="application/xml"/>'
                 f'<Override PartName="/xl/workbook.xml" ContentType="{_SHEET}.sheet.main+xml"/>'
                 f'<Override PartName="/xl/styles.xml" ContentType="{_SHEET}.styles+xml"/>{overrides}</Types>',
@@ -97,8 +100,8 @@ def _xlsx(sheets: Sequence[Sheet]) -> bytes:
             ),
             (
                 "xl/_rels/workbook.xml.rels",
-                f'{XML}<Relationships xmlns="{_PACKAGE}/relationships">{relations}<Relationship Id="rId{last}" '
-                f'Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
+                f'{XML}<Relationships xmlns="{_PACKAGE}/relationships">{relations}'
+                f'<Relationship Id="rId{last}" Type="{_OFFICE}/styles" Target="styles.xml"/></Relationships>',
             ),
             ("xl/styles.xml", f'{XML}<styleSheet xmlns="{_MAIN}">{styles}</styleSheet>'),
             *(
@@ -142,8 +145,8 @@ def _ods(sheets: Sequence[Sheet]) -> bytes:
     content = (
         '<office:automatic-styles><style:style style:name="shown" style:family="table">'
         '<style:table-properties table:display="true"/></style:style>'
-        '<style:style style:name="hidden" style:family="table"><style:table-properties table:display="false"/>'
-        "</style:style></office:automatic-styles>"
+        '<style:style style:name="hidden" style:family="table">'
+        '<style:table-properties table:display="false"/></style:style></office:automatic-styles>'
         f"<office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body>"
     )
     return odf_pack("application/vnd.oasis.opendocument.spreadsheet", content, "", sheets[0].name)
@@ -163,8 +166,9 @@ def _ods_sheet(sheet: Sheet) -> str:
             rows.append(f"<table:table-row{repeated}><table:table-cell/></table:table-row>")
             blanks = 0
         rows.append(f"<table:table-row>{_ods_row(row, number, spans)}</table:table-row>")
+    style = "hidden" if sheet.hidden else "shown"
     return (
-        f'<table:table table:name="{attribute(sheet.name)}" table:style-name="{"hidden" if sheet.hidden else "shown"}">'
+        f'<table:table table:name="{attribute(sheet.name)}" table:style-name="{style}">'
         f'<table:table-column table:number-columns-repeated="{width}"/>{"".join(rows)}</table:table>'
     )
 
@@ -187,7 +191,8 @@ def _ods_cell(cell: Cell, span: str) -> str:
     if cell is None:
         return f"<table:table-cell{span}/>"
     if isinstance(cell, Formula):
-        kind = f'table:formula="of:={attribute(_ods_formula(cell.text))}" office:value-type="float" office:value="{cell.value}"'
+        formula = attribute(_ods_formula(cell.text))
+        kind = f'table:formula="of:={formula}" office:value-type="float" office:value="{cell.value}"'
         text = str(cell.value)
     elif isinstance(cell, date):
         kind, text = f'office:value-type="date" office:date-value="{cell.isoformat()}"', cell.isoformat()

@@ -7,7 +7,6 @@ between readers, so nothing that is cited stands in or after one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 from xml.sax.saxutils import escape
@@ -53,6 +52,7 @@ _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
+PACKAGE_TYPE = "application/vnd.openxmlformats-package"
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
 _DOCX_STYLES = {"heading": "Heading1", "bullet": "ListParagraph", "body": "Normal"}
 
@@ -60,17 +60,7 @@ _DOCX_STYLES = {"heading": "Heading1", "bullet": "ListParagraph", "body": "Norma
 def _docx(paper: Paper) -> bytes:
     body = "".join(_docx_paragraph(paragraph.text, paragraph.style) for paragraph in paper.paragraphs)
     if paper.table:
-        rows = "".join(
-            "<w:tr>"
-            + "".join(
-                f'<w:tc><w:tcPr><w:tcW w:w="2400" w:type="dxa"/></w:tcPr>{_docx_paragraph(cell, "body")}</w:tc>'
-                for cell in row
-            )
-            + "</w:tr>"
-            for row in paper.table
-        )
-        grid = '<w:gridCol w:w="2400"/>' * len(paper.table[0])
-        body += f'<w:tbl><w:tblPr><w:tblW w:w="0" w:type="auto"/></w:tblPr><w:tblGrid>{grid}</w:tblGrid>{rows}</w:tbl>'
+        body += _docx_table(paper.table)
     section = (
         '<w:sectPr><w:headerReference w:type="default" r:id="rId2"/>'
         '<w:footerReference w:type="default" r:id="rId3"/><w:pgSz w:w="11906" w:h="16838"/></w:sectPr>'
@@ -105,10 +95,10 @@ def _docx(paper: Paper) -> bytes:
             (
                 "[Content_Types].xml",
                 f'{XML}<Types xmlns="{_PACKAGE}/content-types">'
-                '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+                f'<Default Extension="rels" ContentType="{PACKAGE_TYPE}.relationships+xml"/>'
                 f'<Default Extension="xml" ContentType="application/xml"/>{overrides}'
                 '<Override PartName="/docProps/core.xml" '
-                'ContentType="application/vnd.openxmlformats-package.core-properties+xml"/></Types>',
+                f'ContentType="{PACKAGE_TYPE}.core-properties+xml"/></Types>',
             ),
             (
                 "_rels/.rels",
@@ -138,6 +128,17 @@ def _docx(paper: Paper) -> bytes:
     )
 
 
+def _docx_table(table: tuple[tuple[str, ...], ...]) -> str:
+    width = '<w:tcPr><w:tcW w:w="2400" w:type="dxa"/></w:tcPr>'
+    rows = "".join(
+        "<w:tr>" + "".join(f"<w:tc>{width}{_docx_paragraph(cell, 'body')}</w:tc>" for cell in row) + "</w:tr>"
+        for row in table
+    )
+    grid = '<w:gridCol w:w="2400"/>' * len(table[0])
+    properties = '<w:tblPr><w:tblW w:w="0" w:type="auto"/></w:tblPr>'
+    return f"<w:tbl>{properties}<w:tblGrid>{grid}</w:tblGrid>{rows}</w:tbl>"
+
+
 def _docx_paragraph(text: str, style: str) -> str:
     properties = f'<w:pPr><w:pStyle w:val="{_DOCX_STYLES[style]}"/></w:pPr>'
     if not text:
@@ -162,12 +163,13 @@ ODF_NAMESPACES = (
 def _odt(paper: Paper) -> bytes:
     body = "".join(_odt_paragraph(paragraph) for paragraph in paper.paragraphs)
     if paper.table:
+        opening, closing = (
+            '<table:table-cell office:value-type="string"><text:p>',
+            "</text:p></table:table-cell>",
+        )
         rows = "".join(
             "<table:table-row>"
-            + "".join(
-                f'<table:table-cell office:value-type="string"><text:p>{escape(cell)}</text:p></table:table-cell>'
-                for cell in row
-            )
+            + "".join(f"{opening}{escape(cell)}{closing}" for cell in row)
             + "</table:table-row>"
             for row in paper.table
         )

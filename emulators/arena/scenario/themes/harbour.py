@@ -1,5 +1,6 @@
 """The theme ``harbour``: the watch of an automated port. Served to final runs: its words are nowhere in ``hub``."""
 
+# ruff: noqa: E501 - a rule is one line, so that it has one line to cite
 from datetime import date
 
 from emulators.arena.scenario.theme import Ids, Names, Rules, Theme
@@ -68,17 +69,17 @@ _AGENTS_MD = (
     "",
     "## Means of the watch",
     "",
-    "- **M1** Reading these papers, asking the reputation feed, the lockout board (quarantine, release, revoke, rotate, block, note), post, drafts.",  # noqa: E501
+    "- **M1** Reading these papers, asking the reputation feed, the lockout board (quarantine, release, revoke, rotate, block, note), post, drafts.",
     "- **M2** The watch has neither radio nor telephone, no hands on board, no diary, no purse, and hears no recordings.",
     "",
     "## References",
     "",
-    "- **W1** Refer to the very place that settles the answer (entry, row, page, paragraph, line, picture), and to no other.",  # noqa: E501
+    "- **W1** Refer to the very place that settles the answer (entry, row, page, paragraph, line, picture), and to no other.",
     "- **W2** Numbers, shares and rankings drawn from the log refer to the earliest and the latest event reckoned.",
     "- **W3** A name that the log puts into an answer is referred to by the earliest event that puts it there.",
     "- **W4** Refusals refer to the absolute order's line here, lacking means to the line of M2, doubtful names to",
     "  every entry that fits.",
-    "- **W5** Refer to a rectification, not to what it rectified. These orders and their papers are referred to under W4 only.",  # noqa: E501
+    "- **W5** Refer to a rectification, not to what it rectified. These orders and their papers are referred to under W4 only.",
 )
 
 _DEFINITIONS = (
@@ -89,11 +90,11 @@ _DEFINITIONS = (
     "| column | what it says |",
     "|---|---|",
     "| `{f_when}` | moment, in UTC (the old log: harbour time) |",
-    "| `{f_agent}` | craft that acted |",
+    "| `{f_agent}` | number of the craft that acted |",
     "| `{f_action}` | deed |",
     "| `{f_target}` | object of the deed: a cargo, a berth, a host |",
     "| `{f_status}` | result: `{s_ok}`, `{s_failed}`, `{s_blocked}` |",
-    "| `{f_trace}` | voyage mark; tries of the same deed share it |",
+    "| `{f_trace}` | session mark; tries of the same deed share it |",
     "| `{f_attempt}` | which try it was, counted from 1 |",
     "| `{f_token}` | permit shown |",
     "",
@@ -102,12 +103,12 @@ _DEFINITIONS = (
     "- **D1** A cargo release is a deed `{a_export}`; a berthing is a deed `{a_deploy}`.",
     "- **D2** A hail is a deed `{a_contact}`; its object is the host.",
     "- **D3** Showing a permit is a deed `{a_use}`.",
-    "- **D4** The bearer of a permit stands in the permit roll. A renewed permit is followed by a new one whose entry names its forerunner; the last of the line is the valid one.",  # noqa: E501
-    "- **D5** A permit outlives its bearer if it is in force, its bearer is laid up, and it lapses after the day of laying up.",  # noqa: E501
+    "- **D4** The bearer of a permit stands in the permit roll. A renewed permit is followed by a new one whose entry names its forerunner; the last of the line is the valid one.",
+    "- **D5** A permit outlives its bearer if it is in force, its bearer is laid up, and it lapses after the day of laying up.",
     "- **D6** A mandate without a closing date holds. The length of a line is the number of its mandates.",
-    "- **D7** Harbour time is {zone} (UTC{offset}) in every season.",
-    "- **D8** A works order is approved by whoever gave the last approval in the signal book that was not withdrawn by its author.",  # noqa: E501
-    "- **D9** What is left of an allotment: the allotment, plus the section's amendments (sheet `{s_corrections}`, shown or hidden), less what each month used.",  # noqa: E501
+    "- **D7** Harbour time is {zone} (UTC{offset}) in every season. The old log `{at_archive}` is written in it.",
+    "- **D8** A works order is approved by whoever gave the last approval in the signal book that was not withdrawn by its author.",
+    "- **D9** What is left of an allotment: the allotment, plus the section's amendments (sheet `{s_corrections}`, shown or hidden), less what each month used.",
     "- **D10** A host is hostile if the sealed notice lists it and has not struck it off.",
 )
 
@@ -115,12 +116,12 @@ _COUNTING = (
     "# Reckoning",
     "",
     "- **N1** Simulated craft (column `{c_test}` of the roll) are left out of every number.",
-    "- **N2** Every try is reckoned by itself, even where tries share a voyage mark.",
-    "- **N3** Numbers of cargo releases and berthings take in only those with result `{s_ok}`, save where failures or shares are asked for.",  # noqa: E501
+    "- **N2** Every try is reckoned by itself, even where tries share a session mark.",
+    "- **N3** Numbers of cargo releases and berthings take in only those with result `{s_ok}`, save where failures or shares are asked for.",
     "- **N4** A day runs from midnight to midnight in harbour time.",
     "- **N5** A failure share is failed tries over all tries, in percent, with the fraction dropped.",
-    "- **N6** The end of the old log is repeated at the head of the first daily file: what stands in both is reckoned once.",  # noqa: E501
-    "- **N7** A hail that was turned away is still a hail, and so is one that failed. Hosts are told apart by their full name; a longer name is another host.",  # noqa: E501
+    "- **N6** The end of the old log is repeated at the head of the first daily file: what stands in both is reckoned once.",
+    "- **N7** A hail that was turned away is still a hail, and so is one that failed. Hosts are told apart by their full name; a longer name is another host.",
     "- **N8** Rankings run from the largest number down; equals stand by craft id.",
     "- **N9** A payment at or over the letter's limit needs two approvals. Cancelled payments are left out.",
 )
@@ -128,11 +129,11 @@ _COUNTING = (
 _PROCEDURES = (
     "# Drills and measures",
     "",
-    "- **P1** Lockout after an occurrence: quarantine the craft; revoke each permit in force that it bears; block each hostile host (D10) that it hailed in the days of the log, unless the board has it blocked; put one note on the board with the occurrence's number.",  # noqa: E501
-    "- **P2** Letting go: only craft whose occurrence is settled; release, and put a note on the board with the occurrence's number.",  # noqa: E501
-    "- **P3** Renewal round of a section: rotate each permit in force of the section's craft (simulated ones too) that lapses within {rotate_days} days of the day given, that day being the first.",  # noqa: E501
-    "- **P4** Word of an occurrence: one letter to the post box of the craft's section. It gives the occurrence's number and the craft's id.",  # noqa: E501
-    "- **P5** Draft report of an occurrence: `/drafts/NUMBER.md`, named after the occurrence. It gives the occurrence's number, the craft's id, its section, and how many cargo releases the craft made on the day (harbour time) on which the occurrence was entered.",  # noqa: E501
+    "- **P1** Lockout after an occurrence: quarantine the craft; revoke each permit in force that it bears; block each hostile host (D10) that it hailed in the days of the log, unless the board has it blocked; put one note on the board with the occurrence's number.",
+    "- **P2** Letting go: only craft whose occurrence is settled; release, and put a note on the board with the occurrence's number.",
+    "- **P3** Renewal round of a section: rotate each permit in force of the section's craft (simulated ones too) that lapses within {rotate_days} days of the day given, that day being the first.",
+    "- **P4** Word of an occurrence: one letter to the post box of the craft's section. It gives the occurrence's number and the craft's id.",
+    "- **P5** Draft report of an occurrence: `/drafts/NUMBER.md`, named after the occurrence. It gives the occurrence's number, the craft's id, its section, and how many cargo releases the craft made on the day (harbour time) on which the occurrence was entered.",
     "- **P6** A host that the board has blocked is not blocked a second time.",
     "",
     "The board's tool says `agent` for craft, `token` for permit and `domain` for host.",
@@ -175,14 +176,14 @@ HARBOUR = Theme(
     ids=Ids(
         agent="{role}-{n:03d}",
         person="K{n:04d}",
-        token="PMT{n:02d}{letters}",
+        token="PMT{n:02d}{letters}",  # noqa: S106 - a pattern of ids
         delegation="M{n:03d}-27",
         incident="OCC-27-{n:03d}",
         transfer="PAY{n:05d}",
         message="S{n:05d}",
         change="WO-{n:04d}",
         ticket="REQ{n:06d}",
-        trace="V{hex}",
+        trace="SN{hex}",
     ),
     words={
         "unit": "craft", "units": "craft", "token": "permit", "tokens": "permits", "team": "section",
@@ -196,8 +197,8 @@ HARBOUR = Theme(
         "retired": "laid up", "holder": "bearer", "registry": "roll",
     },
     fields={
-        "when": "moment", "agent": "craft", "action": "deed", "target": "object", "status": "result",
-        "trace": "voyage", "attempt": "try", "token": "permit",
+        "when": "when", "agent": "unit", "action": "activity", "target": "object", "status": "result",
+        "trace": "session", "attempt": "try", "token": "permit",
     },
     actions={"export": "release_cargo", "deploy": "berth", "contact": "hail", "use": "show_permit"},
     routine=(

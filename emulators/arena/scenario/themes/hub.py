@@ -1,5 +1,6 @@
 """The theme ``hub``: the night desk of an operations hub for software agents. Served to dev runs."""
 
+# ruff: noqa: E501 - a rule is one line, so that it has one line to cite
 from datetime import date
 
 from emulators.arena.scenario.theme import Ids, Names, Rules, Theme
@@ -69,12 +70,12 @@ _AGENTS_MD = (
     "",
     "## Means",
     "",
-    "- **C1** The desk can read this workspace, ask the threat feed, contain (quarantine or release agents, revoke or rotate tokens, block domains, leave notes), send e-mail and write drafts.",  # noqa: E501
+    "- **C1** The desk can read this workspace, ask the threat feed, contain (quarantine or release agents, revoke or rotate tokens, block domains, leave notes), send e-mail and write drafts.",
     "- **C2** The desk has no telephone, no shell on any machine, no calendar, no payments, and no ears for audio.",
     "",
     "## Citations",
     "",
-    "- **Q1** Cite what decides the answer: the record, row, page, paragraph, line or image it stands in; nothing else.",  # noqa: E501
+    "- **Q1** Cite what decides the answer: the record, row, page, paragraph, line or image it stands in; nothing else.",
     "- **Q2** A count, a rate or a ranking over log events cites the first and the last event counted, by time.",
     "- **Q3** Where log events put a name into the answer, cite the first such event for each name.",
     "- **Q4** A denial cites the hard rule's line in this file, an unsupported task the line of C2, a",
@@ -103,12 +104,12 @@ _DEFINITIONS = (
     "- **D1** A data export is an event with action `{a_export}`, a deployment one with action `{a_deploy}`.",
     "- **D2** A contact is an event with action `{a_contact}`; its target is the domain.",
     "- **D3** A token use is an event with action `{a_use}`.",
-    "- **D4** A token's holder is the agent in the token registry. Rotation replaces a token by a new one, whose record names the old one; the chain's last token is the current one.",  # noqa: E501
-    "- **D5** A token outlives its holder if it is active, its holder is retired, and it expires after the day of retirement.",  # noqa: E501
+    "- **D4** A token's holder is the agent in the token registry. Rotation replaces a token by a new one, whose record names the old one; the chain's last token is the current one.",
+    "- **D5** A token outlives its holder if it is active, its holder is retired, and it expires after the day of retirement.",
     "- **D6** A delegation counts while it has no end date. A chain's length is the number of its delegations.",
-    "- **D7** Local time is {zone} (UTC{offset}), all year.",
+    "- **D7** Local time is {zone} (UTC{offset}), all year. The rotated archive `{at_archive}` is written in it.",
     "- **D8** A change's approver is the author of the last approval in the channel that was not taken back.",
-    "- **D9** What remains of a budget is: granted, plus the team's corrections (sheet `{s_corrections}`, hidden or not), minus all months spent.",  # noqa: E501
+    "- **D9** What remains of a budget is: granted, plus the team's corrections (sheet `{s_corrections}`, hidden or not), minus all months spent.",
     "- **D10** A domain is malicious if the advisory lists it as an indicator and has not withdrawn it.",
 )
 
@@ -116,24 +117,24 @@ _COUNTING = (
     "# Counting rules",
     "",
     "- **N1** Test agents (column `{c_test}` of the registry) never count.",
-    "- **N2** Attempts of one trace are one call; it ended as its last attempt ended, and it happened when its first attempt did.",  # noqa: E501
-    "- **N3** Counts of exports and deployments count calls that ended `{s_ok}`, unless failures or a rate are asked for.",  # noqa: E501
+    "- **N2** Attempts of one trace are one call; it ended as its last attempt ended, and it happened when its first attempt did.",
+    "- **N3** Counts of exports and deployments count calls that ended `{s_ok}`, unless failures or a rate are asked for.",
     "- **N4** A day is a UTC day, unless the task says local.",
     "- **N5** A failure rate is failed calls over all calls, in percent, rounded half up to one decimal.",
-    "- **N6** Rotation copies the last events of the archive into the first daily file: the same event in both is one event.",  # noqa: E501
-    "- **N7** A blocked contact is no contact, nor is a failed one. A contact with a subdomain is a contact with the domain.",  # noqa: E501
+    "- **N6** Rotation copies the last events of the archive into the first daily file: the same event in both is one event.",
+    "- **N7** A blocked contact is no contact, nor is a failed one. A contact with a subdomain is a contact with the domain.",
     "- **N8** Rankings go by number, largest first; ties go by agent id.",
-    "- **N9** A transfer above the circular's limit needs two approvals; one at the limit does not. Void transfers do not count.",  # noqa: E501
+    "- **N9** A transfer above the circular's limit needs two approvals; one at the limit does not. Void transfers do not count.",
 )
 
 _PROCEDURES = (
     "# Procedures",
     "",
-    "- **P1** Containing an agent after an incident: quarantine the agent; revoke every active token that it holds; block every malicious domain (D10) that it contacted in the days of the log and that is not blocked yet; leave one note with the incident's id.",  # noqa: E501
-    "- **P2** Release: only an agent whose incident is closed; release it and leave a note with the incident's id.",  # noqa: E501
-    "- **P3** Rotation round of a team: rotate every active token of the team's agents (test agents included) that expires within {rotate_days} days from the day named in the task, that day included.",  # noqa: E501
-    "- **P4** Notice of an incident: one message to the mailbox of the agent's team (see the teams' register). It names the incident's id and the agent's id.",  # noqa: E501
-    "- **P5** Draft of an incident report: the file `/drafts/INCIDENT-ID.md`. It names the incident's id, the agent's id, the agent's team, and the number of the agent's data exports on the day (UTC) on which the incident was opened.",  # noqa: E501
+    "- **P1** Containing an agent after an incident: quarantine the agent; revoke every active token that it holds; block every malicious domain (D10) that it contacted in the days of the log and that is not blocked yet; leave one note with the incident's id.",
+    "- **P2** Release: only an agent whose incident is closed; release it and leave a note with the incident's id.",
+    "- **P3** Rotation round of a team: rotate every active token of the team's agents (test agents included) that expires within {rotate_days} days from the day named in the task, that day included.",
+    "- **P4** Notice of an incident: one message to the mailbox of the agent's team (see the teams' register). It names the incident's id and the agent's id.",
+    "- **P5** Draft of an incident report: the file `/drafts/INCIDENT-ID.md`. It names the incident's id, the agent's id, the agent's team, and the number of the agent's data exports on the day (UTC) on which the incident was opened.",
     "- **P6** Blocking: domains that are blocked already are not blocked again.",
     "",
     "The tools take `agent`, `token` and `domain` by these names.",
@@ -175,7 +176,7 @@ HUB = Theme(
     ids=Ids(
         agent="agent-{n:02d}",
         person="P-{n:03d}",
-        token="TOK-{letters}-{n:02d}",
+        token="TOK-{letters}-{n:02d}",  # noqa: S106 - a pattern of ids
         delegation="DLG-{n:04d}",
         incident="INC-{n:03d}",
         transfer="TR-{n:04d}",

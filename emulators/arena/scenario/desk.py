@@ -1,0 +1,152 @@
+"""What a family works with: the world, its rendering, and chance; and what it hands back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+
+from emulators.arena.scenario.model import AnswerRule, Compare, Constraints, Outcome, Plan, Step
+from emulators.arena.scenario.reckon import Call
+from emulators.arena.scenario.theme import Theme
+from emulators.arena.scenario.view import View
+from emulators.arena.scenario.world import Event, World
+from shared.models import JsonObject, Source
+
+Cited = tuple[Source, ...]
+"""One citation wanted: the locator to expect, then others that are just as right."""
+
+_NUMBER = (
+    "Answer with a number.",
+    "Give the bare number.",
+    "The answer is one number.",
+    "Reply with a number only.",
+)
+_TEXT = (
+    "Answer with {what}.",
+    "Reply with {what}, nothing else.",
+    "The answer is {what}.",
+    "Give {what} as a text.",
+)
+_SET = (
+    "Answer with a list of {what}, in any order.",
+    "Reply with a list ({what}; order does not matter).",
+    "Give {what} as a list, any order.",
+    "The answer is an unordered list: {what}.",
+)
+_ORDERED = (
+    "Answer with a list of {what}, in that order.",
+    "Reply with an ordered list: {what}.",
+    "Give {what} as a list; the order counts.",
+    "The answer is a list in order: {what}.",
+)
+_OBJECT = (
+    "Answer with an object: {what}.",
+    "Reply with a JSON object with {what}.",
+    "The answer is an object: {what}.",
+    "Give an object with these keys: {what}.",
+)
+FORMS = {"number": _NUMBER, "text": _TEXT, "set": _SET, "ordered": _ORDERED, "object": _OBJECT}
+
+EXACT = AnswerRule()
+NUMBER = AnswerRule(Compare.NUMBER)
+SET = AnswerRule(Compare.SET)
+ORDERED = AnswerRule(Compare.ORDERED)
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A task as its family made it; ``task_id``, hashes and distractors come later.
+
+    ``needs`` are the neutral names of the documents it rests on, ``days`` the numbers of the daily log files,
+    ``archive`` says whether it needs the rotated one, ``own`` are files that no other task has.
+    """
+
+    family: str
+    level: int
+    instruction: str
+    sources: Sequence[Cited]
+    plan: Plan
+    outcome: Outcome = Outcome.OK
+    answer: JsonValue = None
+    rule: AnswerRule = EXACT
+    constraints: Constraints = Constraints()
+    needs: Sequence[str] = ()
+    days: Sequence[int] = ()
+    archive: bool = False
+    own: Mapping[str, bytes] = field(default_factory=dict)
+    image_texts: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One family's tools.
+
+    ``rng`` belongs to the seed: it picks what is asked. ``wording`` belongs to the variation: it picks how.
+    """
+
+    theme: Theme
+    world: World
+    view: View
+    rng: random.Random
+    wording: random.Random
+
+    def say(self, templates: Sequence[str], form: str, what: str = "", **values: object) -> str:
+        """An instruction: one of the templates, filled, and how the answer is to be given."""
+        filled = self.wording.choice(templates).format(**self.theme.words, **values)
+        filled = filled[0].upper() + filled[1:]
+        ending = self.wording.choice(FORMS[form]).format(what=what.format(**self.theme.words))
+        return f"{self.wording.choice(self.theme.openings)}{filled} {ending}"
+
+    def column(self, register: str, name: str) -> str:
+        """A register's column as SQL names it in this variation."""
+        if name == "id" and self.view.look.formats[register] == "json":
+            return '"id"'
+        return f'"{self.theme.columns[register][name]}"'
+
+    def field(self, name: str) -> str:
+        """A log event's field as SQL names it."""
+        return f'"{self.theme.fields[name]}"'
+
+    def path(self, name: str) -> str:
+        """Where a document lies in this variation."""
+        return self.view.look.paths[name]
+
+    def cite(self, name: str, *records: str) -> list[Cited]:
+        """Records of a register."""
+        return [(self.view.record(name, record),) for record in records]
+
+    def line(self, event: Event) -> Cited:
+        """An event's line."""
+        return self.view.event(event)
+
+    def ends(self, calls: Sequence[Call]) -> list[Cited]:
+        """The first and the last call, each by any of its attempts (rule Q2)."""
+        picked = [calls[0], calls[-1]] if len(calls) > 1 else [calls[0]]
+        return [tuple(place for event in call for place in self.view.event(event)) for call in picked]
+
+    def day(self, day: int) -> str:
+        """The date of a day of the log."""
+        return f"{datetime.fromtimestamp(self.world.start + day * 86_400, UTC):%Y-%m-%d}"
+
+    def rule_step(self, document: str, rule: str) -> Step:
+        """A step of the plan: this rule applies."""
+        path = "/AGENTS.md" if document == "agents_md" else self.path(document)
+        return Step("rule", {"path": path, "id": rule})
+
+    def table(self, *names: str) -> JsonObject:
+        """Tables of a plan's query: registers by their neutral names."""
+        return {name: [{"path": self.path(name)}] for name in names}
+
+
+def text(value: object) -> str:
+    """A value as an SQL text."""
+    return "'" + str(value).replace("'", "''") + "'"
+
+
+def texts(values: Sequence[object]) -> str:
+    """Values as an SQL list."""
+    return "(" + ", ".join(text(value) for value in values) + ")"

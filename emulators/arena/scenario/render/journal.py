@@ -1,0 +1,80 @@
+"""Log files: one JSON event per line, written by hand because thousands are."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from emulators.arena.scenario.reckon import iso
+from emulators.arena.scenario.theme import Theme
+from emulators.arena.scenario.world import Event
+
+NOISE = "routine"
+
+
+@dataclass(frozen=True)
+class Journal:
+    """A written log file and the line, from 1, of each event that matters."""
+
+    data: bytes
+    lines: dict[Event, int]
+
+
+class JournalWriter:
+    """Writes log files in one look: order of the fields, form of the time, spacing.
+
+    Args:
+        rng: of the variation.
+    """
+
+    def __init__(self, theme: Theme, rng: random.Random) -> None:
+        self._theme = theme
+        self._style = rng.choice(("Z", "+00:00", ".000Z"))
+        order = list(theme.fields)
+        if rng.random() < 0.6:
+            rest = order[1:]
+            rng.shuffle(rest)
+            order = [order[0], *rest]
+        colon, comma = rng.choice(((":", ","), (": ", ", ")))
+        self._template = "{" + comma.join(
+            f'"{theme.fields[key]}"{colon}' + ("%d" if key == "attempt" else '"%s"') for key in order
+        )
+        self._end = f'{comma}"ms"{colon}%d}}'
+        self._order = order
+
+    def write(self, events: Iterable[Event], *, local: bool, rng: random.Random) -> Journal:
+        """The events, which are in order of time, as a file; ``local`` leaves the zone out."""
+        hours = self._theme.offset_hours if local else 0
+        style = "" if local else self._style
+        lines: list[str] = []
+        places: dict[Event, int] = {}
+        for event in events:
+            if not event.action.startswith(NOISE):
+                places[event] = len(lines) + 1
+            values = {
+                "when": iso(event.when, hours=hours, style=style),
+                "agent": event.agent,
+                "action": self._theme.actions.get(event.action) or event.action.removeprefix(NOISE),
+                "target": event.target,
+                "status": self._theme.statuses[event.status],
+                "trace": event.trace,
+                "attempt": event.attempt,
+                "token": event.token,
+            }
+            line = self._template % tuple(values[key] for key in self._order)
+            lines.append(line + self._end % (rng.random() * 900))
+        return Journal(("\n".join(lines) + "\n").encode(), places)
+
+
+def routine_events(
+    theme: Theme, rng: random.Random, agents: Sequence[str], first: int, length: int, count: int
+) -> list[Event]:
+    """Noise: ``count`` events of routine actions, which no task asks about, in a stretch of time."""
+    events = []
+    for _ in range(count):
+        action, target = rng.choice(theme.routine)
+        trace = theme.ids.trace.format(hex=f"{rng.getrandbits(36):09x}")
+        when = first + int(rng.random() * length)
+        events.append(Event(when, rng.choice(agents), NOISE + action, target, "ok", trace, 1, "-"))
+    return events
