@@ -1,14 +1,14 @@
 """What the fields of a log mean, found by looking: names differ from theme to theme.
 
 A log event says when, who, what, on what, and in which context. Each of these roles is matched by name (the
-field's own, or that of the object which holds its id) and, for the time, by value too. Nested objects are
-looked into; the first present candidate of a role counts.
+field's own, or that of the object which holds its id), else by what the operator files say of the field, else
+by what its values look like. Nested objects are looked into; the first present candidate of a role counts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,10 +52,21 @@ _HANDLES: Mapping[str, frozenset[str]] = {
     "target": frozenset({"id", "name", "value", "key", "ref", "uid", "path"}),
 }
 _DEEPEST = 4
+
+# What descriptions of fields say of each role: "craft that acted", "what was done", "shared by all attempts".
+_DESCRIPTIONS: Mapping[str, re.Pattern[str]] = {
+    "time": re.compile(r"\b(?:time|moment|when|date)\b"),
+    "trace": re.compile(r"\b(?:trace|correlat\w+|shared? (?:by|it)|the same (?:call|request|operation))\b"),
+    "action": re.compile(
+        r"\b(?:what was done|what (?:it|they) did|actions?|operation performed|kind of event)\b"
+    ),
+    "agent": re.compile(r"\b(?:act(?:ed|ing|or)|who (?:did|performed|acted)|performed by|originat\w+)\b"),
+    "target": re.compile(r"\b(?:target|object of|done to|acted (?:up)?on|affected|concerned)\b"),
+}
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LogFields:
     """For each role the fields that may hold it, best first, as paths into nested objects."""
 
@@ -80,26 +91,76 @@ def dig(event: Mapping[str, Any], path: Path) -> Any:
     return value
 
 
-def find_fields(sample: Sequence[Mapping[str, Any]]) -> LogFields | None:
-    """What the fields of these events mean; None where nothing in them tells the time."""
+def find_fields(
+    sample: Sequence[Mapping[str, Any]], describe: Callable[[str], str] = lambda _: ""
+) -> LogFields | None:
+    """What the fields of these events mean; None where nothing in them tells the time.
+
+    Args:
+        sample: events from all over one file.
+        describe: what the operator files say of a field, in lower case.
+    """
     seen = _leaves(sample)
     taken: set[Path] = set()
     by_role: dict[str, tuple[Path, ...]] = {}
+
+    def settle(role: str, ranked: list[Path]) -> None:
+        if ranked:
+            by_role[role] = tuple(ranked)
+            taken.add(ranked[0])
+
     for role in ROLES:
-        ranked = sorted(
+        named = sorted(
             (rank, -len(values), path)
             for path, values in seen.items()
             if path not in taken and (rank := _rank(role, path)) is not None and _fits(role, values)
         )
-        if ranked:
-            by_role[role] = tuple(path for _, _, path in ranked)
-            taken.update(by_role[role][:1])
+        settle(role, [path for _, _, path in named])
+    for role in ROLES:
+        if role not in by_role:
+            settle(
+                role,
+                [
+                    path
+                    for path, values in seen.items()
+                    if path not in taken
+                    and _DESCRIPTIONS[role].search(describe(path[-1]))
+                    and _fits(role, values)
+                ],
+            )
+    for role in ROLES:
+        if role not in by_role:
+            settle(
+                role, _by_values(role, {path: seen[path] for path in seen if path not in taken}, len(sample))
+            )
     # a field that another role holds as its best is no stand-in for this one
     best = {paths[0]: role for role, paths in by_role.items()}
     by_role = {
         role: tuple(path for path in paths if best.get(path, role) == role) for role, paths in by_role.items()
     }
     return LogFields(by_role) if "time" in by_role else None
+
+
+def _by_values(role: str, seen: Mapping[Path, list[Any]], events: int) -> list[Path]:
+    """The field that looks most like the role; at most one, and only where every event has it."""
+    full = {
+        path: values for path, values in seen.items() if len(values) >= 0.95 * events and _fits(role, values)
+    }
+    if role == "time":
+        return list(full)[:1]
+    texts = {path: values for path, values in full.items() if all(isinstance(value, str) for value in values)}
+    kinds = {path: len(set(values)) for path, values in texts.items()}
+    words = {path for path, values in texts.items() if not any(any(c.isdigit() for c in v) for v in values)}
+    if role == "trace":  # ids of which each occurs a few times at most
+        many = [path for path in texts if path not in words and kinds[path] >= 0.3 * events > 6]
+        return sorted(many, key=lambda path: -kinds[path])[:1]
+    if role == "action":  # a few words; a status has fewer
+        few = [path for path in words if 3 < kinds[path] <= max(40, 0.2 * events)]
+        return sorted(few, key=lambda path: (-kinds[path], path))[:1]
+    if role == "agent":  # ids, each of which occurs often
+        often = [path for path in texts if path not in words and 1 < kinds[path] <= 0.5 * events]
+        return sorted(often, key=lambda path: (kinds[path], path))[:1]
+    return []
 
 
 def _leaves(sample: Iterable[Mapping[str, Any]]) -> dict[Path, list[Any]]:

@@ -1,29 +1,29 @@
 """Which zone a log's local times are in. A rotated archive is written in local time, and says so somewhere.
 
-Looked for in this order: the event's own field, the file's first lines, its name, then the operator files
-(``/AGENTS.md`` and the text files that it names; anything else in a workspace is data and may lie). Times
-that name their offset need none of this; times whose zone nobody names are taken as UTC.
+Looked for in this order: the event's own field, the file's first lines, its name, then the operator files.
+Times that name their offset need none of this; times whose zone nobody names are taken as UTC.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, tzinfo
 from typing import Any
 
-from shared.documents.paths import extension
-from shared.documents.text import lines_of
+from shared.documents.operator_files import OperatorFiles
 from shared.documents.timestamps import find_zone
 
+UNKNOWN: tzinfo = UTC
+"""What local times are taken for where nobody names a zone."""
+
 _ZONE_FIELDS = frozenset({"tz", "timezone", "utcoffset", "offset", "zone", "tzoffset", "localtz"})
-_ARCHIVE = re.compile(r"archiv|rotat|local|legacy|\bold\b|\.\d+\.", re.IGNORECASE)
-_STATEMENT = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+#|>]|\d+[.)])\s?)")
-_NAME_ZONE = re.compile(
+_IN_NAME = re.compile(
     r"(?:utc|gmt)[_ ]?([+-]|p|plus|m|minus)[_ ]?(\d{1,2})[-_:]?(\d{2})?(?!\d)", re.IGNORECASE
 )
-_OPERATOR = "/AGENTS.md"
+_OLD = re.compile(r"archiv|rotat|local|legacy|(?<![a-z])old(?![a-z])|\.\d+\.", re.IGNORECASE)
+_KIND_OF_TIME = re.compile(r"\b(?!utc\b)(\w+)[ -]time\b", re.IGNORECASE)
 
 
 def field_zone(event: Mapping[str, Any]) -> tzinfo | None:
@@ -34,8 +34,11 @@ def field_zone(event: Mapping[str, Any]) -> tzinfo | None:
     return None
 
 
-def header_zone(head: Sequence[str]) -> tzinfo | None:
-    """The zone that a file's first lines name, where they are no events (``# times are UTC+02:00``)."""
+def file_zone(path: str, head: Sequence[str]) -> tzinfo | None:
+    """The zone that a file's first lines name, where they are no events, or its own name does.
+
+    For example ``# UTC+02:00``, ``{"header": {"tz": "Asia/Tokyo"}}``, ``audit-utc-plus-0530.jsonl``.
+    """
     for line in head:
         if not line.startswith("{"):
             if zone := find_zone(line):
@@ -43,57 +46,36 @@ def header_zone(head: Sequence[str]) -> tzinfo | None:
             continue
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         for value in record.values():
             if isinstance(value, Mapping) and (zone := field_zone(value)):
                 return zone
-    return None
-
-
-def name_zone(path: str) -> tzinfo | None:
-    """The zone in a file's name: ``audit_UTC+2.jsonl``, ``archive-utc-plus-0530.jsonl``."""
-    if found := _NAME_ZONE.search(path):
+    if found := _IN_NAME.search(path):
         sign = "-" if found[1].lower() in {"-", "m", "minus"} else "+"
         return find_zone(f"UTC{sign}{found[2]}{':' + found[3] if found[3] else ''}")
     return None
 
 
-def operator_zone(path: str, texts: Iterable[str]) -> tzinfo | None:
-    """The zone that an operator file gives for this log: the statement which names it most closely."""
-    found: list[tuple[int, int, tzinfo]] = []
-    statements = [part for text in texts for part in _STATEMENT.split(text)]
-    for order, statement in enumerate(statements):
-        zone = find_zone(statement)
-        closeness = _closeness(path, statement)
-        if zone is not None and closeness:
-            found.append((-closeness, order, zone))
-    return min(found, key=lambda entry: entry[:2])[2] if found else None
+def operator_zone(path: str, operator: OperatorFiles) -> tzinfo | None:
+    """The zone that the operator files give for a log.
 
-
-def operator_texts(paths: Iterable[str], load: Callable[[str], bytes]) -> list[str]:
-    """``/AGENTS.md`` and the text files that it names, by path or by file name."""
-    texts = sorted(path for path in paths if extension(path) in {"md", "txt"})
-    if _OPERATOR not in texts:
-        return []
-    main = "\n".join(lines_of(load(_OPERATOR)))
-    named = [path for path in texts if path != _OPERATOR and path.rpartition("/")[2] in main]
-    return [main, *("\n".join(lines_of(load(path))) for path in named)]
-
-
-def _closeness(path: str, statement: str) -> int:
-    folder, _, name = path.rpartition("/")
-    if path in statement or name in statement:
-        return 4
-    if not _ARCHIVE.search(path):
-        return 0
-    words = statement.lower()
-    if folder and (folder + "/" in statement or folder in statement.split()):
-        return 3
-    if "archiv" in words or "rotat" in words:
-        return 2
-    return 1 if "local time" in words else 0
-
-
-UNKNOWN: tzinfo = UTC
-"""What local times are taken for where nobody names a zone."""
+    Either a statement about the file names a zone, or it says in which kind of time the file is ("local
+    time", "station time") and another statement says what that is. For a file that is old by its name, any
+    statement on rotated logs or on a kind of time will do.
+    """
+    about = operator.about(path)
+    for statement in about:
+        if zone := find_zone(statement):
+            return zone
+    kinds = {found.lower() for statement in about for found in _KIND_OF_TIME.findall(statement)}
+    zoned = [(text, zone) for text in operator.statements if (zone := find_zone(text))]
+    for statement, zone in zoned:
+        if kinds & {found.lower() for found in _KIND_OF_TIME.findall(statement)}:
+            return zone
+    if not _OLD.search(path):
+        return None
+    for statement, zone in zoned:
+        if _OLD.search(statement):
+            return zone
+    return next((zone for text, zone in zoned if _KIND_OF_TIME.search(text)), None)

@@ -7,6 +7,7 @@ Which files are logs, what their fields mean and which zone their local times ar
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any
 
 from shared.documents import log_zones
 from shared.documents.log_fields import LogFields, find_fields
+from shared.documents.operator_files import OperatorFiles, read_operator_files
 from shared.documents.paths import extension
 from shared.documents.text import lines_of
 from shared.documents.timestamps import micros, parse_time, utc_text
@@ -25,7 +27,7 @@ KEYS = ("agent", "action", "target", "trace")
 
 _SAMPLE = 200
 _HEAD = 5
-_HINTS = ("log", "audit", "event", "archive", "trail", "journal")
+_HINTS = re.compile(r"(?<![a-z])(?:logs?|audit|events?|archive|trail|journal)(?![a-z])")
 _COUNTER_HINTS = ("message", "mail", "inbox", "outbox", "chat", "slack", "thread", "channel", "post")
 
 
@@ -116,30 +118,36 @@ class Logbook:
 def open_logs(paths: Iterable[str], load: Callable[[str], bytes]) -> Logbook:
     """Find the logs among a workspace's files and read them; shared by equal contents in this process."""
     paths = sorted(paths)
-    logs = [(path, load(path)) for path in paths if extension(path) in FORMATS]
-    logs = [(path, data) for path, data in logs if log_fields(path, data) is not None]
-    operator: list[str] | None = None
-    zoned: list[tuple[str, bytes, tzinfo]] = []
-    for path, data in logs:
-        zone = _own_zone(path, data)
-        if zone is None and _has_local_times(path, data):
-            operator = log_zones.operator_texts(paths, load) if operator is None else operator
-            zone = log_zones.operator_zone(path, operator)
-        zoned.append((path, data, zone or log_zones.UNKNOWN))
-    return _logbook(tuple(zoned))
+    operator = read_operator_files(paths, load)
+    files = []
+    for path in paths:
+        if extension(path) in FORMATS:
+            data = load(path)
+            fields = log_fields(path, data, operator)
+            if fields is not None:
+                files.append(_LogFile(path, data, fields, _zone(path, data, fields, operator)))
+    return _logbook(tuple(files))
+
+
+@dataclass(frozen=True)
+class _LogFile:
+    path: str
+    data: bytes
+    fields: LogFields
+    zone: tzinfo
 
 
 @lru_cache(maxsize=256)
-def log_fields(path: str, data: bytes) -> LogFields | None:
+def log_fields(path: str, data: bytes, operator: OperatorFiles) -> LogFields | None:
     """The meaning of a file's fields, None where the file is no log.
 
-    A log tells the time on most of its lines, and at least who or what; its path and the number of roles
-    that its fields fill weigh against exports of messages, which look alike.
+    A log tells the time on most of its lines, and who or what. Its path, what the operator files call it and
+    the number of roles that its fields fill weigh against exports of messages, which look alike.
     """
     sample = _sample(data)
     if not sample:
         return None
-    fields = find_fields(sample)
+    fields = find_fields(sample, operator.field)
     if fields is None or not {"agent", "action"} & fields.by_role.keys():
         return None
     timed = sum(fields.get(event, "time")[0] is not None for event in sample)
@@ -147,7 +155,10 @@ def log_fields(path: str, data: bytes) -> LogFields | None:
         return None
     lowered = path.lower()
     score = sum(role in fields.by_role for role in KEYS)
-    score += 2 * any(hint in lowered for hint in _HINTS) - 2 * any(hint in lowered for hint in _COUNTER_HINTS)
+    score += 2 * (
+        bool(_HINTS.search(lowered)) or any(map(_HINTS.search, map(str.lower, operator.about(path))))
+    )
+    score -= 2 * any(hint in lowered for hint in _COUNTER_HINTS)
     return fields if score >= 3 else None
 
 
@@ -170,26 +181,23 @@ def _object(line: str) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _own_zone(path: str, data: bytes) -> tzinfo | None:
-    return log_zones.header_zone(lines_of(data)[:_HEAD]) or log_zones.name_zone(path)
-
-
-def _has_local_times(path: str, data: bytes) -> bool:
-    fields = log_fields(path, data)
-    assert fields is not None
+def _zone(path: str, data: bytes, fields: LogFields, operator: OperatorFiles) -> tzinfo:
+    """The zone of the times that name none."""
     moments = (parse_time(fields.get(event, "time")[1]) for event in _sample(data))
-    return any(moment is not None and moment.tzinfo is None for moment in moments)
+    if not any(moment is not None and moment.tzinfo is None for moment in moments):
+        return log_zones.UNKNOWN
+    own = log_zones.file_zone(path, lines_of(data)[:_HEAD])
+    return own or log_zones.operator_zone(path, operator) or log_zones.UNKNOWN
 
 
 @lru_cache(maxsize=16)
-def _logbook(files: tuple[tuple[str, bytes, tzinfo], ...]) -> Logbook:
-    return Logbook(event for path, data, zone in files for event in _events(path, data, zone))
+def _logbook(files: tuple[_LogFile, ...]) -> Logbook:
+    return Logbook(event for file in files for event in _events(file))
 
 
-def _events(path: str, data: bytes, zone: tzinfo) -> Iterable[LogEvent]:
-    fields = log_fields(path, data)
-    assert fields is not None
-    for number, line in enumerate(lines_of(data), start=1):
+def _events(file: _LogFile) -> Iterable[LogEvent]:
+    fields = file.fields
+    for number, line in enumerate(lines_of(file.data), start=1):
         record = _object(line)
         if record is None:
             continue
@@ -207,8 +215,8 @@ def _events(path: str, data: bytes, zone: tzinfo) -> Iterable[LogEvent]:
         if moment is None and not any(keys):
             continue  # a header or a remark between events
         own = log_zones.field_zone(record) if moment is not None and moment.tzinfo is None else None
-        stamp = None if moment is None else micros(moment, own or zone)
-        yield LogEvent(stamp, path, number, line, tuple(keys), tuple(used))
+        stamp = None if moment is None else micros(moment, own or file.zone)
+        yield LogEvent(stamp, file.path, number, line, tuple(keys), tuple(used))
 
 
 def _texts(value: Any) -> tuple[str, ...]:

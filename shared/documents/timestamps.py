@@ -51,7 +51,7 @@ _REGION = re.compile(
     r"\b((?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific|Etc)"
     r"/[A-Za-z_]+(?:[/+\-][A-Za-z0-9_]+)*)"
 )
-_ABBREVIATION = re.compile(r"\b(CES?T|EES?T|WET|MSK|JST|E[SD]T|P[SD]T|UTC|GMT)\b")
+_ABBREVIATION = re.compile(r"\b(CES?T|EES?T|WET|MSK|JST|E[SD]T|P[SD]T)\b")
 
 
 def parse_time(value: object) -> datetime | None:
@@ -87,7 +87,12 @@ def utc_text(moment: int) -> str:
 
 
 def find_zone(text: str) -> tzinfo | None:
-    """The first time zone that a text names: ``Europe/Oslo``, ``UTC+05:30``, ``+0200``, ``CET``."""
+    """The first time zone that a text names: ``Europe/Oslo``, ``UTC+05:30``, ``+0200``, ``CET``.
+
+    A bare ``UTC`` names none unless it is the whole text: it mostly says what other times are in.
+    """
+    if text.strip().upper() in {"UTC", "GMT", "Z"}:
+        return UTC
     if region := _REGION.search(text):
         try:
             return ZoneInfo(region[1])

@@ -26,17 +26,21 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, timedelta
+from functools import lru_cache
 from typing import Any
 
-from shared.documents.access_path import Registry, open_registry
+from shared.documents.access_path import Registry
+from shared.documents.delegations import find_delegations
+from shared.documents.document import Document
 from shared.documents.logs import KEYS, Logbook, open_logs
+from shared.documents.operator_files import read_operator_files
 from shared.documents.paths import canonical, missing, within
 from shared.documents.read import MOST_LINES, read
-from shared.documents.registry import TEXT_FORMATS, format_of
+from shared.documents.registry import TEXT_FORMATS, format_of, parse
 from shared.documents.search import LIMIT, MOST_HITS, search
 from shared.documents.timestamps import micros, parse_time
 from shared.documents.tree import entries
-from shared.errors import ToolError
+from shared.errors import ToolError, Unreadable
 
 Content = bytes | Callable[[], bytes]
 
@@ -116,11 +120,16 @@ class ReadOnlyTools:
     Args:
         files: path → bytes, or a function that gives them. Contents are taken as unchanging: after a write
             make a new instance, which costs little (what is derived from contents is shared by equal ones).
+        document: gives the parsed document of a path. Without it files are parsed in this process, so it must
+            be given wherever the files are not one's own.
     """
 
     names = tuple(_TOOLS)
 
-    def __init__(self, files: Mapping[str, Content]) -> None:
+    def __init__(
+        self, files: Mapping[str, Content], document: Callable[[str], Document] | None = None
+    ) -> None:
+        self._document = document or (lambda path: _parsed(self._load(path), format_of(path)))
         self._files = {canonical(path): content for path, content in files.items()}
         self._lock = threading.Lock()
         self._logbook: Logbook | None = None
@@ -206,7 +215,8 @@ class ReadOnlyTools:
     def _access_path(self, args: _Args) -> dict[str, Any]:
         with self._lock:
             if self._registry is None:
-                self._registry = open_registry(self._files, self._load)
+                operator = read_operator_files(self._files, self._load)
+                self._registry = Registry(*find_delegations(self._files, self._document, operator))
             registry = self._registry
         changes = {name: args.get(name) for name in ("added", "removed", "granted", "revoked", "exclude")}
         return registry.chain(args.text("from") or "", args.text("to") or "", **changes)
@@ -225,6 +235,14 @@ class ReadOnlyTools:
     def _load(self, path: str) -> bytes:
         content = self._files[path]
         return content if isinstance(content, bytes) else content()
+
+
+@lru_cache(maxsize=256)
+def _parsed(data: bytes, kind: str) -> Document:
+    try:
+        return parse(data, f"file.{kind}")
+    except Unreadable as error:
+        return Document(kind, unreadable=error.reason)
 
 
 class _Args:
