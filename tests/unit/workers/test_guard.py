@@ -1,0 +1,71 @@
+"""The guard's built-in rules."""
+
+import pytest
+
+from shared.models import Effect
+from workers.guard import Guard, Policy
+
+INSIDE = Policy(mail_domains=frozenset({"inside.test"}))
+
+
+def mail(to, body="The figures are ready.", subject="Report"):
+    return Effect(tool="send_message", args={"to": to, "subject": subject, "body": body})
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", "/drafts", "drafts/a.md", "/drafts/../logs/a", "/drafts//a", "/drafts/./a", "", 7]
+)
+def test_files_are_written_under_drafts_alone(path):
+    verdict = Guard().check(Effect(tool="write", args={"path": path, "content": "x"}))
+    assert not verdict.allowed
+    assert verdict.rule == "write-only-under-drafts"
+
+
+def test_a_draft_may_be_written():
+    assert Guard().check(Effect(tool="write", args={"path": "/drafts/a/b.md", "content": "x"})).allowed
+
+
+def test_mail_leaves_only_for_the_domains_of_the_operator():
+    guard = Guard(lambda: INSIDE)
+    assert guard.check(mail("ana@inside.test")).allowed
+    assert guard.check(mail("ana@lab.inside.test")).allowed
+    for outside in ("ana@outside.test", "ana@inside.test.evil.test", ["ana@inside.test", "b@outside.test"]):
+        verdict = guard.check(mail(outside))
+        assert not verdict.allowed
+        assert verdict.rule == "recipient-domain"
+
+
+def test_a_message_without_an_address_does_not_leave():
+    assert Guard(lambda: INSIDE).check(mail("everyone")).rule == "recipient-is-an-address"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Call her: +49 170 555 12 34.",
+        "Write to ana.private@home.test instead.",
+        "IBAN DE89 3704 0044 0532 0130 00",
+        "date of birth: 1990-01-02",
+        "card 4111 1111 1111 1111",
+    ],
+)
+def test_personal_data_does_not_leave_for_where_nobody_vouches(text):
+    guard = Guard(Policy)
+    assert guard.check(mail("press@outside.test", body=text)).rule == "personal-data-leaves"
+    assert guard.check(mail("press@outside.test", subject=text)).rule == "personal-data-leaves"
+    assert Guard(lambda: INSIDE).check(mail("ana@inside.test", body=text)).allowed
+
+
+def test_plain_figures_are_no_personal_data():
+    text = "On 2026-11-14 agent-03 moved 1,234 records (TOK-AB-12) to example-a.test at 09:15:00Z."
+    assert Guard(Policy).check(mail("press@outside.test", body=text)).allowed
+
+
+def test_operator_files_are_read_when_the_first_mail_asks_for_it_and_once():
+    asked = []
+    guard = Guard(lambda: asked.append(1) or INSIDE)
+    guard.check(Effect(tool="write", args={"path": "/drafts/a", "content": ""}))
+    assert asked == []
+    guard.check(mail("a@inside.test"))
+    guard.check(mail("b@inside.test"))
+    assert asked == [1]

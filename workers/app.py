@@ -1,0 +1,42 @@
+"""The Celery app: ``celery -A workers.app worker`` makes this machine a worker, with any of Celery's pools.
+
+Without ``-Q`` a worker takes jobs from all queues. ``python -m workers.supervise`` starts several of them,
+each with a queue and slots of its own, and keeps them alive; that is what ``scrimmage worker`` does.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from celery import Celery, signals
+from kombu.entity import Queue
+
+from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, celery_config
+from shared.settings import Settings
+from workers import logs
+from workers.node import Node
+from workers.supervise import leave_with_supervisor
+
+settings = Settings.load()
+
+app = Celery("scrimmage", include=["workers.jobs"])
+app.conf.update(celery_config(settings))
+app.conf.task_queues = [Queue(name) for name in (QUEUE_SOLVE, QUEUE_FINISH, QUEUE_FINAL)]
+
+
+def _log_as_we_do(**_: Any) -> None:
+    logs.configure(settings)
+
+
+def _hold_the_lifeline(**_: Any) -> None:
+    leave_with_supervisor()
+
+
+def _start_node(sender: Any, **_: Any) -> None:
+    """Once Celery takes jobs: heartbeats, tending, and the watch on deafness begin."""
+    Node.of(sender, settings).start()
+
+
+signals.setup_logging.connect(_log_as_we_do)
+signals.worker_init.connect(_hold_the_lifeline)
+signals.worker_ready.connect(_start_node)

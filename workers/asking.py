@@ -1,0 +1,167 @@
+"""Asking a solver: what it is given, and what its word is worth.
+
+A solver is code of somebody else's. Whatever it raises or returns ends here as a Solution, a ComeBack, an
+infrastructure failure that it passed on, or a SolverFault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue, ValidationError
+
+from shared.deadline import Deadline
+from shared.errors import ComeBack, DeadlinePassed, LeaseLost, NotAuthorised, SolverFault, Unavailable
+from shared.models import EffectResult, JsonObject, Solution, ToolResult, plain
+from shared.platforms.base import Platform
+from workers.context import TaskContext, Tools
+from workers.guard import Policy
+from workers.leases import Held
+from workers.transcript import Transcript
+from workers.worker import Worker
+
+if TYPE_CHECKING:
+    from shared.workspace.workspace import Workspace
+
+CLOSING_SECONDS, CLOSING_PART = 15.0, 0.1
+"""Time of a task that its solver does not get, whichever is less: it is for effects and report."""
+
+LARGEST_SOLUTION = 2**20
+"""Bytes of JSON; no platform takes an answer of that size."""
+
+
+class Asking:
+    """The solver of one task, with all that it is given.
+
+    Args:
+        held: the task's lease; a tool call checks it.
+        transcript: notes what is asked and answered.
+    """
+
+    def __init__(
+        self, worker: Worker, platform: Platform, solver: str, held: Held, transcript: Transcript
+    ) -> None:
+        self._worker = worker
+        self._platform = platform
+        self._solver = solver
+        self._held = held
+        self._transcript = transcript
+        self._run = held.lease.run
+        self._task = held.lease.task
+        left = held.lease.seconds_left
+        self._deadline = Deadline.after(left - min(CLOSING_SECONDS, left * CLOSING_PART))
+        self._workspace: Workspace | None = None
+        self._opened = False
+
+    def decide(self, results: Sequence[EffectResult] = ()) -> Solution:
+        """The solver's decision, with its sources checked against the workspace.
+
+        Args:
+            results: of the effects of a first decision, when the solver is asked a second time.
+
+        Raises:
+            ComeBack: the solver wants to be asked again later.
+            SolverFault: it raised, or returned what is not a Solution.
+            Unavailable, NotAuthorised, SettingsError: it could not be asked, or could not work.
+            LeaseLost: the task belongs to somebody else by now.
+        """
+        solver = self._worker.solvers.get(self._solver)
+        context = TaskContext(
+            tools=Tools(self.workspace, self._listed, self._remote, self._transcript),
+            workspace=self.workspace,
+            deadline=self._deadline,
+            transcript=self._transcript,
+            effects=results,
+            state=self._held.lease.state,
+        )
+        try:
+            returned: object = solver.solve(self._task, context)
+        except (ComeBack, LeaseLost):
+            raise
+        except (Exception, SystemExit) as error:
+            if (cause := _infrastructure(error)) is not None:
+                raise cause from error
+            self._transcript.failure("solver_raised", error)
+            raise SolverFault(f"the solver raised {type(error).__name__}: {error}") from error
+        solution = _checked(returned)
+        self._transcript.add("decided", **solution.model_dump(mode="json"))
+        return self._with_true_sources(solution)
+
+    def workspace(self) -> Workspace | None:
+        """The task's workspace, opened on the first call; None where the platform has no files."""
+        if not self._opened:
+            self._held.check()
+            with self._waiting("the workspace"):
+                self._workspace = self._worker.open_workspace(self._run, self._task, self._deadline)
+            self._opened = True
+        return self._workspace
+
+    def policy(self) -> Policy:
+        """What the operator files of the workspace say about effects."""
+        workspace = self.workspace()
+        return Policy.read(workspace) if workspace is not None else Policy()
+
+    def _listed(self) -> Mapping[str, JsonObject]:
+        with self._waiting("the list of tools"):
+            return self._platform.tools(self._run)
+
+    def _remote(self, name: str, args: Mapping[str, JsonValue]) -> ToolResult:
+        self._held.check()
+        with self._waiting(f"the tool {name}"):
+            self._worker.pool.journal.count_call(self._held.lease)
+            return self._platform.call_tool(self._run, self._task, name, args, self._deadline)
+
+    @contextmanager
+    def _waiting(self, what: str) -> Iterator[None]:
+        """Time that runs out while the platform is waited for is the platform's fault, not the solver's."""
+        self._deadline.check(what)
+        try:
+            yield
+        except DeadlinePassed as error:
+            raise Unavailable(f"{what} did not come in time: {error}") from error
+
+    def _with_true_sources(self, solution: Solution) -> Solution:
+        """Without the sources that do not exist; what the solver did not open is not fetched for this."""
+        workspace = self.workspace() if solution.sources else None
+        if workspace is None:
+            return solution
+        kept, dropped = workspace.check_sources(solution.sources)
+        for source, why in dropped:
+            self._transcript.add("source_dropped", source=source.wire(), why=why)
+        return solution.model_copy(update={"sources": tuple(kept)})
+
+
+def _checked(returned: object) -> Solution:
+    """What a solver returned, as a Solution that can be stored and sent."""
+    if not isinstance(returned, Solution):
+        raise SolverFault(f"the solver returned {_named(returned)}, not a Solution")
+    try:
+        solution = Solution.model_validate(plain(returned))
+        size = len(solution.model_dump_json().encode())
+    except ValidationError as error:
+        row = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, row["loc"]))
+        raise SolverFault(f"the solver's solution is wrong in {where}: {row['msg']}") from error
+    except ValueError as error:
+        raise SolverFault(f"the solver's solution cannot be sent: {error}") from error
+    if size > LARGEST_SOLUTION:
+        raise SolverFault(f"the solver's solution has {size} bytes, at most {LARGEST_SOLUTION} can be stored")
+    return solution
+
+
+def _named(value: object) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _infrastructure(error: BaseException) -> Unavailable | NotAuthorised | None:
+    """The infrastructure failure that an error is, or was raised because of."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if isinstance(cause, Unavailable | NotAuthorised):
+            return cause
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+    return None

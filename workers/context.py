@@ -1,0 +1,141 @@
+"""What a solver has at hand while it works on one task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import JsonValue
+
+from shared.deadline import Deadline
+from shared.errors import ToolError
+from shared.models import EffectResult, JsonObject, Solution, Task, ToolResult
+from workers.transcript import Transcript
+
+if TYPE_CHECKING:
+    from shared.workspace.workspace import Workspace
+
+
+class Solver(Protocol):
+    """Decides on tasks. Built once per process and called from several threads at once.
+
+    ``solve`` returns a Solution, or raises ComeBack to wait without holding a slot. Anything else that it
+    raises or returns uses up one attempt of the task, except Unavailable and what was raised because of it:
+    an infrastructure failure is no fault of the solver's.
+    """
+
+    def solve(self, task: Task, context: TaskContext) -> Solution: ...
+
+
+class Tools:
+    """The read-only tools of a task: answered from the workspace where possible, else by the platform.
+
+    Args:
+        workspace: gives the task's workspace, None where the platform has no files.
+        listed: gives the platform's tools by name; an entry with ``effect`` true changes state.
+        remote: calls a tool on the platform.
+        transcript: every call is noted in it.
+    """
+
+    def __init__(
+        self,
+        workspace: Callable[[], Workspace | None],
+        listed: Callable[[], Mapping[str, JsonObject]],
+        remote: Callable[[str, Mapping[str, JsonValue]], ToolResult],
+        transcript: Transcript,
+    ) -> None:
+        self._workspace = workspace
+        self._listed = listed
+        self._remote = remote
+        self._transcript = transcript
+
+    @property
+    def names(self) -> list[str]:
+        """The tools that may be called here."""
+        workspace = self._workspace()
+        remote = {name for name, tool in self._listed().items() if not tool.get("effect")}
+        return sorted(remote | set(workspace.tools.names if workspace else ()))
+
+    def call(self, name: str, /, **args: JsonValue) -> JsonValue:
+        """Call a read-only tool, for example ``call("query_logs", agent="a-1", limit=50)``.
+
+        Returns:
+            The tool's result; every answer about files carries the path and locator to cite.
+
+        Raises:
+            ToolError: no such tool, a wrong argument, a file that does not exist, or a tool that changes
+                state (those are declared as effects of the solution).
+            Unavailable: the platform did not answer in time; let it pass through.
+        """
+        started = time.monotonic()
+        try:
+            result, where = self._call(name, args)
+        except ToolError as error:
+            self._transcript.add("tool", name=name, args=args, error=str(error))
+            raise
+        milliseconds = round((time.monotonic() - started) * 1000, 1)
+        self._transcript.add("tool", name=name, args=args, where=where, ms=milliseconds)
+        return result
+
+    def _call(self, name: str, args: Mapping[str, JsonValue]) -> tuple[JsonValue, str]:
+        workspace = self._workspace()
+        if workspace is not None and name in workspace.tools.names:
+            return workspace.tools.call(name, args), "local"
+        tool = self._listed().get(name)
+        if tool is None:
+            raise ToolError(f"there is no tool {name!r} here; known: {', '.join(self.names) or 'none'}")
+        if tool.get("effect"):
+            raise ToolError(
+                f"{name} changes state and is not called by a solver: declare it in the solution, "
+                f"effects=[Effect(tool={name!r}, args={{…}})]"
+            )
+        answer = self._remote(name, args)
+        if not answer.ok:
+            raise ToolError(answer.error or f"{name} failed without a reason")
+        return answer.result, "platform"
+
+
+class TaskContext:
+    """One task's surroundings, made by the pool for one call of ``solve``.
+
+    Attributes:
+        tools: the read-only tools; see ``Tools.call``.
+        effects: what was done for this task already, with results. Empty on the first call; filled when the
+            platform refused an effect and the solver is called once more. Effects of the second solution
+            are carried out in addition, except those that were done already.
+        model: the metered chat model, None where none is configured.
+        deadline: time left for this task. Every wait of a solver must honour it.
+        state: what this solver gave to ComeBack last time; empty on the first call.
+    """
+
+    def __init__(
+        self,
+        *,
+        tools: Tools,
+        workspace: Callable[[], Workspace | None],
+        deadline: Deadline,
+        transcript: Transcript,
+        effects: Sequence[EffectResult] = (),
+        state: JsonObject | None = None,
+    ) -> None:
+        self.tools = tools
+        self.effects = tuple(effects)
+        self.model = None
+        self.deadline = deadline
+        self.state: JsonObject = dict(state or {})
+        self._workspace = workspace
+        self._transcript = transcript
+
+    @cached_property
+    def workspace(self) -> Workspace | None:
+        """The task's files as documents, tables and logs; None where the platform has none.
+
+        Files are fetched when this is first used: a solver that never looks costs no request.
+        """
+        return self._workspace()
+
+    def log(self, message: str, /, **data: Any) -> None:
+        """Note something in the task's transcript. Keys are masked, long values shortened."""
+        self._transcript.add("log", message=message, **({"data": data} if data else {}))

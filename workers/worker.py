@@ -1,0 +1,117 @@
+"""What one worker process holds: the pool, the platforms, the solvers, the leases. Made after the fork."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING
+
+import structlog
+
+from shared.deadline import Deadline
+from shared.models import Run, Task
+from shared.platforms import registry
+from shared.platforms.base import Platform
+from shared.pool.ledger import Lease
+from shared.pool.pool import Pool
+from shared.settings import Settings
+from workers.leases import Leases
+from workers.logs import Mask
+from workers.solvers.registry import Solvers
+
+if TYPE_CHECKING:
+    from shared.workspace.workspace import Workspace
+
+EXIT_STUCK = 70
+"""Exit status of a process that gave up because too many of its solvers never returned."""
+
+_LEAVE_SECONDS = 60.0
+
+log = structlog.get_logger(__name__)
+
+
+class Worker:
+    """One worker process.
+
+    Args:
+        settings: of this machine.
+        most_stuck: so many solvers that never return make the process leave.
+    """
+
+    def __init__(self, settings: Settings, *, most_stuck: int = 1) -> None:
+        self.settings = settings
+        self.most_stuck = most_stuck
+        self.name = f"{socket.gethostname()}-{os.getpid()}"
+        self.pool = Pool.connect(settings)
+        self.solvers = Solvers(settings)
+        self.mask = Mask.of(settings)
+        self.leases = Leases(self.pool.ledger, settings.lease_seconds, self._count_stuck)
+        self._platforms: dict[str, Platform] = {}
+        self._lock = threading.Lock()
+        self._leaving = False
+
+    def owner(self) -> str:
+        """A new token for one execution of a job: a redelivered job is another owner, even in one process."""
+        return f"{self.name}-{uuid.uuid4().hex[:8]}"
+
+    def platform(self, name: str) -> Platform:
+        """The platform called ``name``, made on the first call.
+
+        Raises:
+            SettingsError: no such platform here, or a setting of it is missing.
+        """
+        with self._lock:
+            if name not in self._platforms:
+                self._platforms[name] = registry.create(name, self.settings, self.pool)
+            return self._platforms[name]
+
+    def open_workspace(self, run: Run, task: Task, deadline: Deadline) -> Workspace | None:
+        """The workspace of one task, its files fetched where the pool does not have them yet.
+
+        Returns:
+            None where the platform has no files.
+        """
+        return None
+
+    def ask_finish(self, lease: Lease) -> None:
+        """Send a finish job for the run that ``lease`` belongs to."""
+        self.pool.jobs.finish(lease.ref, lease.run.kind)
+
+    def leave(self, status: int) -> None:
+        """Take no more jobs, let those that can return do so, and exit. A supervisor starts a new process."""
+        with self._lock:
+            if self._leaving:
+                return
+            self._leaving = True
+        threading.Thread(target=self._leave, args=(status,), name="leave").start()
+
+    def _leave(self, status: int) -> None:
+        log.error("process_leaves", status=status, live=self.leases.live(), stuck=self.leases.stuck())
+        os.kill(os.getpid(), signal.SIGTERM)
+        end = time.monotonic() + _LEAVE_SECONDS
+        while self.leases.live() and time.monotonic() < end:
+            time.sleep(0.1)
+        os._exit(status)
+
+    def _count_stuck(self, count: int) -> None:
+        log.error("solvers_stuck", count=count, most=self.most_stuck)
+        if count >= self.most_stuck:
+            self.leave(EXIT_STUCK)
+
+
+_workers: dict[int, Worker] = {}
+_making = threading.Lock()
+
+
+def current(settings: Settings | None = None) -> Worker:
+    """This process's worker. A forked child makes its own: nothing with a connection crosses a fork."""
+    with _making:
+        pid = os.getpid()
+        if pid not in _workers:
+            _workers.clear()
+            _workers[pid] = Worker(settings or Settings.load())
+        return _workers[pid]
