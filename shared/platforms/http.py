@@ -94,7 +94,6 @@ class Http:
         bucket: gives the bucket of the account.
         connections: requests at a time in this process (threads that may ask at once).
         timeout: seconds until an unanswered request counts as failed.
-        repeat_500: the platform's text promises that a request answered by 500 may be repeated as it is.
         random: numbers in [0, 1) for jitter.
         sleep: waits so many seconds.
     """
@@ -108,7 +107,6 @@ class Http:
         bucket: Callable[[], Bucket],
         connections: int,
         timeout: float,
-        repeat_500: bool = False,
         random: Callable[[], float] = _random.random,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -118,7 +116,6 @@ class Http:
         self._bucket = bucket
         self._connections = connections
         self._timeout = timeout
-        self._repeat_500 = repeat_500
         self._random = random
         self._sleep = sleep
         self._clients: dict[int, httpx.Client] = {}
@@ -272,8 +269,7 @@ class Http:
             self._bucket().pause(1.0 if after is None else after)
             return Failure(words, landed=False, after=after)
         if status >= 500 or status in {408, 425}:
-            promised = self._repeat_500 and status == 500 and said is not None
-            return Failure(words, landed=not promised, after=after)
+            return Failure(words, landed=True, after=after)
         if 400 <= status < 500:
             kind = _KINDS.get(status, Refused)
             return kind(f"{doing}: {words}" if said is None else self._clean(said), status=status)

@@ -2,17 +2,19 @@
 
 What counts is whether the request may have taken effect although its answer is unusable:
 
-=============================================  ============  ===============================
-what came back                                 had effect?   a read / a write
-=============================================  ============  ===============================
-no connection, no free connection              no            again / again
-429                                            no            again / again, bucket paused
-500 in the platform's own error form           see ``Http``  again / again where the text allows
-other 5xx, 408, 425, HTML of a gateway         perhaps       again / Unclear
-connection lost, time-out, truncated body      perhaps       again / Unclear
-2xx that is not the JSON that was promised     perhaps       again / Unclear
-other 4xx                                      no            Refused and its kinds
-=============================================  ============  ===============================
+========================================  ============  ===============================
+what came back                            had effect?   a read / a write
+========================================  ============  ===============================
+no connection, no free connection         no            again / again
+429                                       no            again / again, bucket paused
+5xx, 408, 425                             perhaps       again / Unclear
+connection lost, time-out, cut-off body   perhaps       again / Unclear
+2xx that is not the JSON that was due     perhaps       again / Unclear
+other 4xx                                 no            Refused and its kinds
+========================================  ============  ===============================
+
+A platform may call 500 "safe to retry" (the Harness Arena does). A write answered by 500 is Unclear all the
+same: a gateway can say 500 of a request that was carried out, and one look is cheaper than a mail sent twice.
 """
 
 from __future__ import annotations

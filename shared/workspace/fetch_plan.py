@@ -42,7 +42,6 @@ def plan(
     by_task: Mapping[str, Mapping[str, str]],
     sizes: Mapping[str, int],
     cached: Collection[str],
-    can_bundle: bool,
 ) -> list[Fetch]:
     """The fetches that bring every file of ``by_task`` that is not cached.
 
@@ -53,12 +52,11 @@ def plan(
         by_task: path → sha256 of every task.
         sizes: bytes by sha256, where known.
         cached: sha256 that need no request.
-        can_bundle: the platform gives bundles.
     """
     held = frozenset(cached)
     missing = {task: set(files.values()) - held for task, files in sorted(by_task.items())}
     weights = {task: sum(sizes.get(sha, 0) for sha in files.values()) for task, files in by_task.items()}
-    candidates = {task for task, bytes_ in weights.items() if can_bundle and bytes_ <= BUNDLE_BYTES}
+    candidates = {task for task, bytes_ in weights.items() if bytes_ <= BUNDLE_BYTES}
     fetches: list[Fetch] = []
     while candidates:
         best = min(candidates, key=lambda task: (-len(missing[task]), weights[task], task))

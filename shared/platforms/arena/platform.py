@@ -75,7 +75,6 @@ class ArenaPlatform:
                 bucket=self._bucket,
                 connections=settings.threads + AT_ONCE,
                 timeout=settings.http_timeout,
-                repeat_500=True,
             )
         )
         self._opener = Opener(self._client, pool)
@@ -166,7 +165,7 @@ class ArenaPlatform:
         return self._pool.bucket(f"{self.name}:{self.account()}", self.limits)
 
     def _listing(self, ref: RunRef) -> Listing:
-        """The run's listing: from memory, the pool, or the platform, which is asked once in the whole pool."""
+        """The run's listing: from memory, the pool, or the platform, asked once in the whole pool."""
         with self._lock:
             if ref in self._held:
                 self._held.move_to_end(ref)
