@@ -36,7 +36,7 @@ FINISH = "scrimmage.finish"
 
 _VISIBILITY_SECONDS = 3600
 _ANSWER_SECONDS = 5.0
-_NOT_FOUND = 404
+_NOT_FOUND = "404"
 _SEND_RETRIES = {"max_retries": 3, "interval_start": 0.1, "interval_step": 0.3, "interval_max": 1.0}
 
 
@@ -173,7 +173,7 @@ class Jobs:
                 with connection.channel() as channel:
                     return int(channel.queue_declare(queue, passive=True).message_count)
             except connection.channel_errors as error:
-                if getattr(error, "reply_code", None) == _NOT_FOUND:
+                if str(getattr(error, "reply_code", None)) == _NOT_FOUND:
                     return 0
                 raise
 
