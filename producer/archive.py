@@ -28,6 +28,7 @@ from typing import Any
 from urllib.parse import quote
 
 from pydantic import ConfigDict
+from shared.pool.listings import Listings
 from shared.pool.pool import Pool
 
 from producer.summary import Summary, summarise
@@ -217,11 +218,11 @@ class Archive:
 
     def _keep_files(self, pool: Pool, ref: RunRef, folder: Path) -> None:
         """Keep the files that the pool still has. What was evicted meanwhile stays named in the manifest."""
-        manifest = pool.manifest(ref)
-        if not manifest:
+        listing = Listings(pool.redis).get(ref)
+        if listing is None:
             return
-        _write_json(folder / "manifest.json", manifest)
-        for sha in {sha for files in manifest.values() for sha in files.values()}:
+        _write_json(folder / "manifest.json", {task: dict(paths) for task, paths in listing.by_task.items()})
+        for sha in {sha for paths in listing.by_task.values() for sha in paths.values()}:
             path = self.root / "files" / sha[:2] / sha
             data = None if path.exists() else pool.blobs.get(sha)
             if data is not None:

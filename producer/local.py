@@ -121,7 +121,7 @@ def environment(settings: Settings) -> dict[str, str]:
 
 def _start_workers(settings: Settings, pool: Pool, say: Say, stack: ExitStack) -> None:
     log = settings.data / "worker.log"
-    command = [sys.executable, "-m", "workers.supervise", "--role", "both", "--until-eof"]
+    command = [sys.executable, "-m", "workers.supervise", "--role", "both"]
     began = time.monotonic()
     process = _spawn(command, settings, log, stack)
     deadline = Deadline.after(_WORKERS_UP_SECONDS)
@@ -166,7 +166,7 @@ def _spawn(
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
-            env=environment(settings) | (extra or {}),
+            env=environment(settings) | {"SCRIMMAGE_LIFELINE": "stdin"} | (extra or {}),
             start_new_session=True,
         )
     stack.callback(_stop, process)
