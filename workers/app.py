@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from celery import Celery, signals
-from kombu.entity import Queue
+from kombu.entity import Exchange, Queue
 
 from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, celery_config
 from shared.settings import Settings
@@ -21,7 +21,10 @@ settings = Settings.load()
 
 app = Celery("scrimmage", include=["workers.jobs"])
 app.conf.update(celery_config(settings))
-app.conf.task_queues = [Queue(name) for name in (QUEUE_SOLVE, QUEUE_FINISH, QUEUE_FINAL)]
+app.conf.task_queues = [
+    Queue(name, Exchange(name), routing_key=name)  # as a sender names them that knows only the queue
+    for name in (QUEUE_SOLVE, QUEUE_FINISH, QUEUE_FINAL)
+]
 
 
 def _log_as_we_do(**_: Any) -> None:

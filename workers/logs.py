@@ -97,6 +97,7 @@ def configure(settings: Settings, level: int = logging.INFO) -> None:
             ],
         )
     )
+    logging.captureWarnings(True)
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)

@@ -85,7 +85,7 @@ class Child:
         """Start the node under a name that was never used before."""
         self.node = f"{self.plan.name}-{uuid.uuid4().hex[:6]}@{socket.gethostname()}"
         command = [
-            sys.executable, "-m", "celery", "--app", "workers.app", "worker",
+            sys.executable, "-m", "celery", "--quiet", "--app", "workers.app", "worker",
             "--pool", "threads", "--concurrency", str(self.plan.slots), "--queues", self.plan.queue,
             "--hostname", self.node, "--without-gossip", "--without-mingle", "--loglevel", "INFO",
         ]  # fmt: skip
@@ -213,7 +213,7 @@ def leave_with_supervisor() -> None:
 
 
 def _watch_lifeline() -> None:
-    while sys.stdin.buffer.read(1):
+    while os.read(0, 1):
         pass
     log.error("supervisor_gone")
     os._exit(_EXIT_ORPHAN)
