@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from shared.models import Limits
+from shared.platforms.http import Http
+from shared.pool.bucket import Bucket
+from shared.pool.connection import Patient, connect
+from shared.pool.server import RedisServer
+from tests.support.scripted import ScriptedServer
+
+KEY = "arena_0123456789abcdef"
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as scripted:
+        yield scripted
+
+
+class RecordingBucket(Bucket):
+    """A bucket that remembers what its callers said of pauses."""
+
+    def __init__(self, patient: Patient) -> None:
+        super().__init__(patient, "test", Limits(1000, 1000))
+        self.pauses: list[tuple[float, bool]] = []
+
+    def pause(self, seconds: float) -> bool:
+        began = super().pause(seconds)
+        self.pauses.append((seconds, began))
+        return began
+
+
+@pytest.fixture(scope="session")
+def recording_bucket(redis_server: RedisServer) -> Iterator[RecordingBucket]:
+    with connect(redis_server.url) as client:
+        made = RecordingBucket(Patient(client))
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def bucket(recording_bucket: RecordingBucket, redis_url: str) -> RecordingBucket:
+    recording_bucket.pauses.clear()
+    return recording_bucket
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    """Seconds that the client under test would have slept between tries."""
+    return []
+
+
+MakeHttp = Callable[..., Http]
+
+
+@pytest.fixture
+def make_http(bucket: RecordingBucket, waits: list[float]) -> Iterator[MakeHttp]:
+    """Makes a client with a key, whose back-off takes no time but is written down."""
+    made: list[Http] = []
+
+    def make(origin: str, key: str = KEY, **options: object) -> Http:
+        defaults: dict[str, object] = {"connections": 40, "timeout": 5.0, "sleep": waits.append}
+        http = Http(
+            origin,
+            name="arena",
+            headers=lambda: {"Authorization": f"Bearer {key}"},
+            bucket=lambda: bucket,
+            **(defaults | options),  # type: ignore[arg-type]
+        )
+        made.append(http)
+        return http
+
+    yield make
+    for http in made:
+        http.close()
+
+
+@pytest.fixture
+def http(server: ScriptedServer, make_http: MakeHttp) -> Http:
+    return make_http(server.url)
