@@ -58,7 +58,9 @@ class Pauses:
                         if subscription.get_message(timeout=1.0) is not None:
                             self._heard += 1
                             self._subscribed.set()
-            except RedisError as error:
+            except (RedisError, OSError, ValueError) as error:  # the latter two: closed while it was read
+                if self._closed.is_set():
+                    return
                 self._subscribed.clear()
                 self._heard += 1
                 log.info("bucket.pauses_unheard", reason=str(error))
