@@ -180,21 +180,20 @@ class Api:
         assert scenario is not None
         sha256 = request.path_params["sha256"]
         hint = request.query_params.get("task")
-        holder = self._holder(run, sha256, hint)
-        if holder is None:
-            raise Refused("no such blob in this run", status=404)
-        self._arena.books.account(team.team_id).count("blobs", sha256)
-        path = next((path for path, known in holder.files.items() if known == sha256), "")
-        return self._replies.file(holder.bytes_of(sha256, scenario), content_type(path), immutable=True)
+        for work in self._searched(run, hint):
+            path = work.path_of(sha256)
+            if path is not None:
+                self._arena.books.account(team.team_id).count("blobs", sha256)
+                data = work.bytes_of(sha256, scenario)
+                return self._replies.file(data, content_type(path), immutable=True)
+        raise Refused("no such blob in this run", status=404)
 
-    def _holder(self, run: Run, sha256: str, hint: str | None) -> TaskWork | None:
-        """A task of the run that has this file: the hinted one, else any."""
-        hinted = run.works.get(hint) if hint is not None else None
-        if hinted is not None and hinted.holds(sha256):
-            return hinted
+    def _searched(self, run: Run, hint: str | None) -> list[TaskWork]:
+        """The tasks in which a blob is looked for, the hinted one first."""
+        hinted = [run.works[hint]] if hint in run.works else []
         if hint is not None and self._choices.wrong_hint == "refused":
-            return None
-        return next((work for work in run.works.values() if work.holds(sha256)), None)
+            return hinted
+        return [*hinted, *run.works.values()]
 
     async def submit(self, request: Request, team: Team) -> Response:
         body = await read_body(request)

@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from emulators.arena.api import PREFIX, Api
 from emulators.arena.arena import Arena
 from emulators.arena.control import Control
+from emulators.arena.openapi import document
 from emulators.arena.options import ArenaOptions
 from emulators.arena.replies import Replies
 from emulators.arena.scenarios import Build
@@ -68,7 +69,12 @@ class ArenaApp:
     def __init__(self, arena: Arena) -> None:
         self.arena = arena
         replies = Replies(arena.options.choices, arena.clock)
-        self._routes = [*Api(arena, replies).routes(), *Control(arena, replies).routes()]
+        self.routes = [*Api(arena, replies).routes(), *Control(arena, replies).routes()]
+
+        async def describe(_: Request) -> Response:
+            return replies.plain(document(PREFIX))
+
+        self.routes.append(Route("/openapi.json", describe))
 
         async def refuse(_: Request, error: Exception) -> Response:
             assert isinstance(error, Refused)
@@ -82,7 +88,7 @@ class ArenaApp:
             return replies.error("internal error", 500)
 
         inner = Starlette(
-            routes=self._routes,
+            routes=self.routes,
             exception_handlers={Refused: refuse, HTTPException: no_endpoint, Exception: break_down},
         )
         inner.router.redirect_slashes = False
@@ -124,7 +130,7 @@ class ArenaApp:
         """``GET /runs/{run_id}``; requests that a fault answered never came to the router."""
         route = scope.get("route")
         if route is None:
-            route = next((route for route in self._routes if route.matches(scope)[0] is Match.FULL), None)
+            route = next((route for route in self.routes if route.matches(scope)[0] is Match.FULL), None)
         if not isinstance(route, Route):
             return "unknown"
         return f"{scope['method']} {route.path.removeprefix(PREFIX)}"

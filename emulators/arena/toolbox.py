@@ -20,16 +20,33 @@ from shared.documents.timestamps import micros, parse_time, utc_text
 from shared.documents.tools import ReadOnlyTools
 from shared.errors import Refused, ToolError
 
+_ENTRIES = (
+    '{"path", "entries": [{"path", "type": "dir"} | '
+    '{"path", "type": "file", "format", "size", "readable", "pages"?}]}'
+)
+_RESULTS = {
+    "tree": _ENTRIES,
+    "list": _ENTRIES,
+    "read": '{"path", "start_line", "end_line", "total_lines", "text", "truncated"?, "note"?}',
+    "search": '{"hits": [{"path", "line", "text"}], "total", "truncated"}',
+    "query_logs": (
+        '{"events": [{"file", "line", "time", "agent", "action", "target", "trace", "fields"}], '
+        '"total", "offset", "next_offset"?}'
+    ),
+    "access_path": '{"from", "to", "path": [id] | null, "hops", "edges": [{"from", "to", "file", "record"}]}',
+}
 _OWN: list[wire.Tool] = [
     {
         "name": "threat_intel",
         "description": "What a third-party reputation feed says about an indicator (a low-trust source).",
         "args": {"indicator": "domain, address, hash or name"},
+        "result": '{"indicator", "known", …}: what the feed has, in its own words',
     },
     {
         "name": "get_containment",
         "description": "The current containment state: the content of its state file.",
         "args": {},
+        "result": "the state file's object",
     },
     {
         "name": "containment",
@@ -44,16 +61,19 @@ _OWN: list[wire.Tool] = [
                 '{"op": "block", "domain": name}, {"op": "note", "text": text}'
             )
         },
+        "result": '{"applied": number, "state": the new state}',
     },
     {
         "name": "send_message",
         "description": "Send an e-mail. State-changing.",
         "args": {"to": "one address", "subject": "text", "body": "text"},
+        "result": '{"sent": true, "id", "to"}',
     },
     {
         "name": "write",
         "description": f"Write a text file, only under {effects.DRAFTS}. State-changing.",
         "args": {"path": f"file under {effects.DRAFTS}", "content": "text"},
+        "result": '{"path", "bytes"}',
     },
 ]
 _OTHER_NAMES = {
@@ -78,7 +98,12 @@ class Toolbox:
         self._choices = choices
         self._tools: list[wire.Tool] = [
             *(
-                wire.Tool(name=tool["name"], description=tool["description"], args=tool["args"])
+                wire.Tool(
+                    name=tool["name"],
+                    description=tool["description"],
+                    args=tool["args"],
+                    result=_RESULTS[tool["name"]],
+                )
                 for tool in ReadOnlyTools.describe()
             ),
             *_OWN,

@@ -142,8 +142,8 @@ class Me(TypedDict):
 class Tool(TypedDict):
     name: str
     description: str
-    args: dict[str, Any]
-    result: NotRequired[str]
+    args: dict[str, str]
+    result: str
 
 
 class Tools(TypedDict):

@@ -62,14 +62,14 @@ class TaskWork:
         task: the scenario's.
         state: what effects have changed.
         tool_calls: as GET /runs/{run_id} counts them.
-        blobs: bytes of every version that effects have made, by sha256.
+        versions: path and bytes of every version that effects have made, by sha256.
     """
 
     task: ScenarioTask
     state: effects.TaskState
     tool_calls: int = 0
     submission: Submission | None = None
-    blobs: dict[str, bytes] = field(default_factory=dict)
+    versions: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     _changed: dict[str, str] = field(default_factory=dict)
     _tools: ReadOnlyTools | None = None
 
@@ -83,13 +83,15 @@ class TaskWork:
         """Path → sha256, in the current state."""
         return {**self.task.files, **self._changed} if self._changed else self.task.files
 
-    def holds(self, sha256: str) -> bool:
-        """Whether the hash names a file of this task: initial, current, or a version in between."""
-        return sha256 in self.blobs or sha256 in self.task.files.values()
+    def path_of(self, sha256: str) -> str | None:
+        """A path that has or had this content: initial, current, or in between. None: not in this task."""
+        if sha256 in self.versions:
+            return self.versions[sha256][0]
+        return next((path for path, known in self.task.files.items() if known == sha256), None)
 
     def bytes_of(self, sha256: str, scenario: Scenario) -> bytes:
-        """A file's bytes by a hash that this task `holds`."""
-        return self.blobs.get(sha256) or scenario.blobs[sha256]
+        """A file's bytes by a hash that has a `path_of`."""
+        return self.versions[sha256][1] if sha256 in self.versions else scenario.blobs[sha256]
 
     def tools(self, scenario: Scenario) -> ReadOnlyTools:
         """The read-only tools over the current state."""
@@ -105,14 +107,14 @@ class TaskWork:
         Raises:
             ToolError: an argument is wrong, or the task has written too much; nothing was changed.
         """
-        if sum(map(len, self.blobs.values())) > _MOST_CHANGED_BYTES:
+        if sum(len(data) for _, data in self.versions.values()) > _MOST_CHANGED_BYTES:
             raise ToolError(f"{tool}: this task has used up its space for changed files")
         result = effects.apply(tool, args, self.state)
         for path, data in self.state.changed.items():
             sha256 = hashlib.sha256(data).hexdigest()
             if self.files.get(path) != sha256:
                 self._changed[path] = sha256
-                self.blobs[sha256] = data
+                self.versions[sha256] = path, data
                 self._tools = None
         return result
 
@@ -123,7 +125,7 @@ class TaskWork:
     def end(self, *, keep_files: bool) -> None:
         """The run has ended: nobody reads or writes files any more, unless manifests go on answering."""
         if not keep_files:
-            self.blobs.clear()
+            self.versions.clear()
             self._changed.clear()
             self.state.changed.clear()
             self.task = replace(self.task, files={})

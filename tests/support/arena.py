@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import ssl
 
 import httpx
 
@@ -23,6 +24,8 @@ from emulators.server import ThreadedServer
 from shared.models import Source
 
 STATE = "/ops/state.json"
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Loads no certificates, which would take longer than most tests do."""
 LOG = "/logs/audit/day.jsonl"
 
 
@@ -44,6 +47,7 @@ def tiny(theme: str, seed: int, variation: int) -> Scenario:
         "/AGENTS.md": f"# Rules\nWording {variation}: read the data.\n".encode(),
         LOG: "".join(json.dumps(event) + "\n" for event in events).encode(),
         "/fleet/agents.csv": b"id,owner\nagent-01,ana\nagent-02,bo\n",
+        "/fleet/delegations.csv": b"id,delegator,delegate\nD-1,agent-01,agent-02\n",
         "/reports/pixel.png": b"\x89PNG\r\n\x1a\n" + bytes(range(64)),
         "/reports/long.txt": "".join(f"line {number}\n" for number in range(1, 1001)).encode(),
         STATE: (json.dumps(state, indent=2) + "\n").encode(),
@@ -62,7 +66,12 @@ def tiny(theme: str, seed: int, variation: int) -> Scenario:
             "Quarantine agent-01.",
             paths,
             "done",
-            Constraints(required=(Required("containment", {"op": "quarantine", "agent": "agent-01"}),)),
+            Constraints(
+                required=(Required("containment", {"op": "quarantine", "agent": "agent-01"}),),
+                optional=(Required("send_message", {"to": "duty@example.test"}),),
+                personal=("ana's phone",),
+                mail_domains=("example.test",),
+            ),
         ),
     )
     return Scenario(
@@ -118,7 +127,7 @@ class Stage:
 
     def client(self, key=None, **options):
         headers = {"authorization": f"Bearer {key}"} if key else {}
-        return httpx.Client(base_url=self.base, headers=headers, timeout=20.0, **options)
+        return httpx.Client(base_url=self.base, headers=headers, timeout=20.0, verify=_NO_TLS, **options)
 
     def call(self, method, path, *, team=1, **options):
         return self.clients[team - 1].request(method, path, **options)
@@ -142,12 +151,15 @@ class Stage:
         return self.post(f"/runs/{run}/tasks/{task}/submit", body, team=team)
 
     def control(self, name, **body):
-        return httpx.post(f"{self.server.url}/_emulator/{name}", json=body)
+        return self.clients[0].post(f"{self.server.url}/_emulator/{name}", json=body)
 
     def books(self):
-        return httpx.get(f"{self.server.url}/_emulator/books").json()
+        return self.clients[0].get(f"{self.server.url}/_emulator/books").json()
 
     def close(self):
         for client in self.clients:
             client.close()
         self.server.stop()
+
+    def join(self):
+        self.server.join()

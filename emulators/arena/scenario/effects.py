@@ -32,7 +32,7 @@ _MAX_OPS = 100
 _MAX_TEXT = 200_000
 _ADDRESS = re.compile(r"^[^@\s,;<>]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,}$")
 _HOST = re.compile(r"^(?=.{1,253}$)[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+$")
-_DRAFT = re.compile(r"^/drafts/(?!.*(?:^|/)\.{1,2}(?:/|$))[^\x00-\x1f\\]{1,200}$")
+_DRAFT = re.compile(r"^(?!.*/\.{1,2}(?:/|$))/drafts/[^\x00-\x1f\\]{1,200}$")
 _SUBJECT = {
     "quarantine": "agent",
     "release": "agent",
