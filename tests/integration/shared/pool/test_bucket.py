@@ -1,0 +1,281 @@
+"""The bucket with real callers: threads and processes that sleep until their turn."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import redis
+
+from shared.deadline import Deadline
+from shared.errors import DeadlinePassed, Unavailable
+from shared.models import Limits, RunRef
+from shared.pool import keys
+from shared.pool.bucket import Bucket, Lane
+from shared.pool.connection import Patient, connect
+from shared.pool.server import RedisServer
+
+CALLER = """
+import json, sys
+from shared.deadline import Deadline
+from shared.models import Limits
+from shared.pool.bucket import Bucket, Lane
+from shared.pool.connection import Patient, connect
+from shared.pool.scripts import source
+
+def micros(time):
+    return time[0] * 1_000_000 + time[1]
+
+class Watching(Patient):
+    "Notes by Redis's clock when each booking goes: its time and its script in one transaction."
+    def script(self, name):
+        script = self.client.register_script(source(name))
+        def call(keys, args, **_):
+            with self.client.pipeline() as both:
+                both.time()
+                script(keys, args, client=both)
+                now, answer = both.execute()
+            booked.append(micros(now) + answer[1])
+            return answer
+        return call
+
+url, count = sys.argv[1], int(sys.argv[2])
+booked, woke = [], []
+client = connect(url)
+bucket = Bucket(Watching(client), "many", Limits(100, 20))
+bucket._listening()
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(count):
+    bucket.acquire(Lane.FINISH, Deadline.after(60))
+    woke.append(micros(client.time()))
+print(json.dumps([booked, woke]))
+"""
+RATE, BURST = 100 * 0.995, 18
+
+
+@pytest.fixture
+def make(redis_url: str) -> Iterator[Callable[..., Bucket]]:
+    """Makes buckets over connections of their own, as if each were another process's."""
+    made: list[tuple[Bucket, redis.Redis]] = []
+
+    def bucket(name: str = "account", rate: float = 100.0, burst: int = 20) -> Bucket:
+        client = connect(redis_url)
+        made.append((Bucket(Patient(client), name, Limits(rate, burst)), client))
+        return made[-1][0]
+
+    yield bucket
+    for bucket_, client in made:
+        bucket_.close()
+        client.close()
+
+
+@pytest.fixture
+def workers() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(16) as executor:
+        yield executor
+
+
+def drain(bucket: Bucket) -> None:
+    """Use up the burst."""
+    for _ in range(bucket.state().available):
+        bucket.acquire(Lane.FINISH, Deadline.after(1))
+
+
+def booked(client: redis.Redis, name: str = "account") -> int:
+    return int(client.hget(keys.bucket(name), "granted") or 0)
+
+
+def wait_for_booking(client: redis.Redis, number: int, name: str = "account") -> None:
+    end = time.monotonic() + 10
+    while booked(client, name) < number:
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def test_many_processes_share_the_rate_to_the_letter(redis_url: str, redis_client: redis.Redis) -> None:
+    processes, each = 4, 110
+    callers = [
+        subprocess.Popen(
+            [sys.executable, "-c", CALLER, redis_url, str(each)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(processes)
+    ]
+    try:
+        for caller in callers:
+            assert caller.stdout
+            assert caller.stdout.readline() == "ready\n"
+        Bucket(Patient(redis_client), "warm-up", Limits(1, 1)).state()  # loads the script
+        redis_client.config_resetstat()
+        for caller in callers:
+            assert caller.stdin
+            caller.stdin.write("go\n")
+            caller.stdin.flush()
+        told = [json.loads(caller.communicate()[0]) for caller in callers]
+    finally:
+        for caller in callers:
+            caller.kill()
+            caller.communicate()
+
+    goes = sorted(at for booked, _ in told for at in booked)
+    assert len(goes) == processes * each
+    for first in range(len(goes)):  # every window that begins with a grant, and thereby every window
+        for last in range(first, len(goes)):
+            assert last - first + 1 <= BURST + RATE * (goes[last] - goes[first]) / 1e6 + 0.01
+
+    calls = redis_client.info("commandstats")["cmdstat_evalsha"]["calls"]
+    assert calls == processes * each
+
+    took = (max(at for _, woke in told for at in woke) - goes[0]) / 1e6
+    assert took == pytest.approx((processes * each - BURST) / RATE, rel=0.02)
+
+
+def test_a_request_that_cannot_go_before_the_deadline_is_refused_at_once_and_costs_nothing(
+    make: Callable[..., Bucket],
+) -> None:
+    bucket = make(rate=1.0, burst=4)
+    drain(bucket)
+    began = time.monotonic()
+    for lane in Lane:
+        with pytest.raises(DeadlinePassed, match="no request to account"):
+            bucket.acquire(lane, Deadline.after(0.5))
+    assert time.monotonic() - began < 0.4
+    assert bucket.state().granted == 2
+
+
+def test_a_sleeper_of_another_process_waits_for_the_pause_and_books_again(
+    make: Callable[..., Bucket], workers: ThreadPoolExecutor, redis_client: redis.Redis
+) -> None:
+    sleeper, other = make(rate=4.0, burst=3), make(rate=4.0, burst=3)
+    drain(sleeper)
+    began = time.monotonic()
+    waiting = workers.submit(sleeper.acquire, Lane.FINISH, Deadline.after(10))
+    wait_for_booking(redis_client, 2)
+    assert other.pause(0.8)
+    waiting.result()
+    assert time.monotonic() - began >= 0.8
+    assert other.state().granted == 2  # the void booking is not counted
+
+
+def test_only_one_of_many_callers_with_the_same_429_begins_the_pause(
+    make: Callable[..., Bucket], workers: ThreadPoolExecutor
+) -> None:
+    bucket = make()
+    began = list(workers.map(lambda _: bucket.pause(1.0), range(16)))
+    assert sorted(began) == [False] * 15 + [True]
+    assert 0 < bucket.state().paused_for <= 1.0
+
+
+def test_a_sleeper_whose_subscription_broke_asks_redis(
+    make: Callable[..., Bucket], workers: ThreadPoolExecutor, redis_client: redis.Redis
+) -> None:
+    bucket = make(rate=4.0, burst=3)
+    drain(bucket)
+    redis_client.config_resetstat()
+    waiting = workers.submit(bucket.acquire, Lane.FINISH, Deadline.after(10))
+    wait_for_booking(redis_client, 2)
+    redis_client.client_kill_filter(_type="pubsub")
+    waiting.result()
+    assert redis_client.info("commandstats")["cmdstat_evalsha"]["calls"] == 2
+
+
+def test_requests_are_counted_for_a_run_that_is_in_the_ledger(
+    make: Callable[..., Bucket], redis_client: redis.Redis
+) -> None:
+    bucket = make()
+    known, unknown = RunRef(platform="arena", run_id="known"), RunRef(platform="arena", run_id="unknown")
+    redis_client.hset(keys.run(known), "status", "solving")
+    for ref in (known, known, unknown):
+        bucket.acquire(Lane.TOOLS, Deadline.after(5), run=ref)
+    assert redis_client.hget(keys.run(known), "requests") == "2"
+    assert not redis_client.exists(keys.run(unknown))
+
+
+def test_learned_limits_hold_for_everybody_margin_taken_off(make: Callable[..., Bucket]) -> None:
+    bucket, other = make(), make()
+    bucket.learn(Limits(10, 6))
+    state = other.state()
+    assert state.rate == pytest.approx(9.95, rel=1e-3)
+    assert state.burst == 4
+
+
+def test_callers_wait_while_redis_is_away_and_what_they_had_booked_still_holds(tmp_path: Path) -> None:
+    server = RedisServer.start(tmp_path)
+    with connect(server.url) as client, ThreadPoolExecutor(2) as workers:
+        bucket = Bucket(Patient(client), "account", Limits(1.0, 3))
+        drain(bucket)
+        sleeper = workers.submit(bucket.acquire, Lane.FINISH, Deadline.after(30))
+        wait_for_booking(client, 2)
+        server.stop()
+        newcomer = workers.submit(bucket.acquire, Lane.FINISH, Deadline.after(30))
+        with pytest.raises(Unavailable):
+            bucket.acquire(Lane.FINISH, Deadline.after(1.5))
+        assert not sleeper.done()  # its turn has come, but nobody can tell whether a pause has too
+        assert not newcomer.done()
+        with RedisServer.start(tmp_path, port=server.port):
+            sleeper.result()
+            newcomer.result()
+            assert bucket.state().granted == 3
+        bucket.close()
+
+
+def test_sleepers_book_again_where_redis_came_back_empty(tmp_path: Path) -> None:
+    server = RedisServer.start(tmp_path / "first")
+    with connect(server.url) as client, ThreadPoolExecutor(8) as workers:
+        bucket = Bucket(Patient(client), "account", Limits(10.0, 3))
+        drain(bucket)
+        sleepers: list[Future[None]] = [
+            workers.submit(bucket.acquire, Lane.FINISH, Deadline.after(30)) for _ in range(6)
+        ]
+        wait_for_booking(client, 7)
+        server.stop()
+        with RedisServer.start(tmp_path / "second", port=server.port) as empty:
+            with connect(empty.url) as other:
+                other.delete(keys.BORN)
+            began = time.monotonic()
+            for sleeper in sleepers:
+                sleeper.result()
+            assert time.monotonic() - began >= 0.4  # those that were due book at the plain rate
+        bucket.close()
+
+
+def test_a_forked_child_subscribes_for_itself(redis_url: str) -> None:
+    script = (
+        "import os, sys\n"
+        "from shared.deadline import Deadline\n"
+        "from shared.models import Limits\n"
+        "from shared.pool.bucket import Bucket, Lane\n"
+        "from shared.pool.connection import Patient, connect\n"
+        "bucket = Bucket(Patient(connect(sys.argv[1])), 'forked', Limits(50, 3))\n"
+        "for _ in range(2): bucket.acquire(Lane.TOOLS, Deadline.after(5))\n"
+        "if os.fork() == 0:\n"
+        "    for _ in range(2): bucket.acquire(Lane.TOOLS, Deadline.after(5))\n"
+        "    os._exit(0)\n"
+        "assert os.wait()[1] == 0\n"
+        "print(bucket.state().granted, len(bucket._patient.client.pubsub_channels()))\n"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", script, redis_url], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert told.stdout.split() == ["4", "1"], told.stderr
+
+
+def test_closing_ends_the_subscription(make: Callable[..., Bucket]) -> None:
+    bucket = make()
+    bucket.acquire(Lane.FETCH, Deadline.after(1))
+    listeners = [thread for thread in threading.enumerate() if thread.name == "bucket-pauses"]
+    assert listeners
+    bucket.close()
+    for thread in listeners:
+        thread.join(3)
+    assert not any(thread.is_alive() for thread in listeners)
