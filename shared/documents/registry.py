@@ -47,6 +47,12 @@ def format_of(name: str) -> str:
     return _EXTENSIONS.get(PurePosixPath(name).suffix.lower().removeprefix("."), "opaque")
 
 
+def load_formats() -> None:
+    """Import every format with its libraries, so that the first document need not wait for them."""
+    for module in _MODULES.values():
+        import_module(f"shared.documents.formats.{module}")
+
+
 def parse(data: bytes, name: str) -> Document:
     """Read a file.
 

@@ -99,7 +99,7 @@ def _edges(path: pdfium.PdfObject) -> Iterator[tuple[tuple[float, float], tuple[
 def _grids(
     horizontal: Sequence[_Rule], vertical: Sequence[_Rule]
 ) -> Iterator[tuple[list[float], list[float]]]:
-    """The grids that crossing rules make: the places of their columns from the left, their rows from the top."""
+    """The grids that crossing rules make: where their columns part from left on, their rows from the top."""
     free = set(range(len(vertical)))
     rows_left = set(range(len(horizontal)))
     grids: list[tuple[list[float], list[float]]] = []
