@@ -42,6 +42,8 @@ key                      type    owner        what it holds; how it ends
 ``flight:NAME``          hash    flights      who fetches or parses NAME, until when, or its failure;
                                               overwritten or removed at the end of the flight
 ``parsed:VERSION:SHA``   string  parse cache  a parsed document; TTL
+``trust:ORIGIN``         hash    trust        THEME/TOOL/CALL → "agreed", THEME/TOOL → why the tool goes out;
+                                              stays (a few KB)
 =======================  ======  ===========  ==============================================================
 """
 
@@ -146,3 +148,7 @@ def flight(name: str) -> str:
 
 def parsed(version: str, sha256: str) -> str:
     return f"{PREFIX}parsed:{version}:{sha256}"
+
+
+def trust(origin: str) -> str:
+    return f"{PREFIX}trust:{origin}"
