@@ -1,9 +1,9 @@
 """Delegations: who hands access to whom, found in a workspace's registry export by looking.
 
-The export is a csv or json file whose records are pairs (``delegator``/``delegate``, ``from``/``to``, …), or
-which has lists at each agent (``"delegates_to": […]``). Where no names are recognised, a table that links the
-records of one other table is taken. A record that ended (a date in ``ended``, a status ``revoked``) holds no
-delegation.
+The export is a csv or json file whose records are pairs (``delegator``/``delegate``, ``from``/``to``, …),
+or which has lists at each agent (``"delegates_to": […]``). Where no names are recognised, a table that
+links the records of one other table is taken. A record that ended (a date in ``ended``, a status
+``revoked``) holds no delegation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """What the fields of a log mean, found by looking: names differ from theme to theme.
 
 A log event says when, who, what, on what, and in which context. Each of these roles is matched by name (the
-field's own, or that of the object which holds its id), else by what the operator files say of the field, else
-by what its values look like. Nested objects are looked into; the first present candidate of a role counts.
+field's own, or that of the object which holds its id), else by what the operator files say of the field,
+else by what its values look like. Nested objects are looked into; the first present candidate of a role
+counts.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
 """Relations: tables with names, typed columns and places, ready for SQL.
 
 Every table of a workspace's csv, json, jsonl, xlsx and ods files is one; ``events`` joins all logs in UTC.
-Columns are called as in the file; ``_path``, ``_line``, ``_record``, ``_sheet`` and ``_row`` say where a row
-stands.
+Columns are called as in the file; ``_path``, ``_line``, ``_record``, ``_sheet`` and ``_row`` say where a
+row stands.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -17,7 +17,6 @@ from typing import Any
 from shared.documents.document import Document, Fault, Table, shown
 from shared.documents.locators import Locator
 from shared.documents.logs import KEYS, Logbook
-from shared.documents.paths import extension
 from shared.documents.timestamps import parse_time
 from shared.models import Source
 
@@ -41,7 +40,7 @@ class Column:
     faults: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Relation:
     """A table as SQL sees it.
 
@@ -103,44 +102,6 @@ def from_logs(logbook: Logbook) -> Relation:
         (*own, *others, *_places(places, ())),
         [locator.source(path) for path, locator in places],
     )
-
-
-def name_tables(tables: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """A name for each (path, table name): the file's, with the table's where it has several, else longer.
-
-    Deterministic: depends on the set of paths and table names alone.
-    """
-    listed = sorted(tables)
-    several = {path for path, _ in listed if sum(other == path for other, _ in listed) > 1}
-    named: dict[tuple[str, str], str] = {}
-    for longer in range(3):
-        wanted: dict[str, list[tuple[str, str]]] = {}
-        for key in listed:
-            if key not in named:
-                wanted.setdefault(_name(key, several=key[0] in several, longer=longer), []).append(key)
-        taken = {EVENTS, *named.values()}
-        for name, keys in wanted.items():
-            if len(keys) == 1 and name not in taken:
-                named[keys[0]] = name
-    for key in listed:
-        if key not in named:
-            taken = {EVENTS, *named.values()}
-            base = _name(key, several=True, longer=2)
-            named[key] = next(name for n in range(2, len(listed) + 3) if (name := f"{base}_{n}") not in taken)
-    return named
-
-
-def _name(key: tuple[str, str], *, several: bool, longer: int) -> str:
-    path, table = key
-    folder, _, file = path.rpartition("/")
-    stem, _, kind = file.rpartition(".")
-    words = [stem or kind, *([table] if several and table else [])]
-    if longer >= 1:
-        words.insert(0, folder.rpartition("/")[2])
-    if longer >= 2:
-        words.append(kind)
-    name = re.sub(r"[^0-9a-zA-Z]+", "_", "_".join(words)).strip("_").lower() or "table"
-    return f"t_{name}" if name[0].isdigit() else name
 
 
 def _free(columns: Sequence[str]) -> tuple[str, ...]:
@@ -270,51 +231,3 @@ def _flat(fields: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[name] = value
     return flat
-
-
-class Catalog:
-    """The relations of a workspace by name, each made when it is first asked for. Not thread safe.
-
-    Args:
-        paths: of the workspace.
-        document: gives the parsed document of a path.
-        logbook: gives the events.
-    """
-
-    def __init__(
-        self, paths: Iterable[str], document: Callable[[str], Document], logbook: Callable[[], Logbook]
-    ) -> None:
-        self._document = document
-        self._logbook = logbook
-        self._made: dict[str, Relation] = {}
-        tables: list[tuple[str, str]] = []
-        for path in sorted(paths):
-            kind = extension(path)
-            if kind == "jsonl":
-                tables.append((path, ""))  # always one table: no need to parse a log for its name
-            elif kind in FORMATS:
-                tables += [(path, table.name) for table in document(path).tables]
-        self._keys = {name: key for key, name in name_tables(tables).items()}
-
-    def names(self) -> tuple[str, ...]:
-        """``events``, where there are logs, then the tables' names."""
-        return (*([EVENTS] if self._logbook().events else []), *self._keys)
-
-    def log_tables(self) -> frozenset[str]:
-        """Names of the tables whose rows ``events`` holds already."""
-        logs = {event.path for event in self._logbook().events}
-        return frozenset(name for name, (path, _) in self._keys.items() if path in logs)
-
-    def get(self, name: str) -> Relation | None:
-        """The relation of that name (in lower case), None where there is none."""
-        if name not in self._made:
-            if name == EVENTS and self._logbook().events:
-                self._made[name] = from_logs(self._logbook())
-            elif name in self._keys:
-                self._made[name] = self._make(name, *self._keys[name])
-        return self._made.get(name)
-
-    def _make(self, name: str, path: str, table_name: str) -> Relation:
-        document = self._document(path)
-        table = next((table for table in document.tables if table.name == table_name), None)
-        return from_table(name, path, document, table or Table(table_name, (), (), ()))

@@ -6,12 +6,12 @@ text: Python's own ``re`` can be made to hang by a pattern, and would hold the w
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import duckdb
 
+from shared.documents.database import database
 from shared.documents.text import lines_of
 from shared.errors import ToolError
 
@@ -22,8 +22,6 @@ _MATCHES = """
     select i from (select unnest($1::varchar[]) as line, generate_subscripts($1::varchar[], 1) as i)
     where regexp_matches(line, $2, 'i') order by i
 """
-_lock = threading.Lock()
-_database: duckdb.DuckDBPyConnection | None = None
 
 
 def search(files: Iterable[tuple[str, bytes]], pattern: str, *, regex: bool, limit: int) -> dict[str, Any]:
@@ -36,34 +34,30 @@ def search(files: Iterable[tuple[str, bytes]], pattern: str, *, regex: bool, lim
     Raises:
         ToolError: the pattern is empty or no regular expression.
     """
-    if not pattern:
-        raise ToolError("pattern must not be empty")
     hits: list[dict[str, Any]] = []
     total = 0
     for path, data in files:
         lines = lines_of(data)
-        for number in _by_regex(lines, pattern) if regex else _by_text(lines, pattern.casefold()):
+        for index in matches(lines, pattern, regex=regex):
             total += 1
             if len(hits) < limit:
-                hits.append({"path": path, "line": number, "text": lines[number - 1][:_LONGEST_LINE]})
+                hits.append({"path": path, "line": index + 1, "text": lines[index][:_LONGEST_LINE]})
     return {"hits": hits, "total": total, "truncated": total > len(hits)}
 
 
-def _by_text(lines: tuple[str, ...], needle: str) -> Iterator[int]:
-    return (number for number, line in enumerate(lines, start=1) if needle in line.casefold())
+def matches(texts: Sequence[str], pattern: str, *, regex: bool) -> list[int]:
+    """Indexes of the texts that contain the pattern.
 
-
-def _by_regex(lines: tuple[str, ...], pattern: str) -> list[int]:
+    Raises:
+        ToolError: the pattern is empty or no regular expression.
+    """
+    if not pattern:
+        raise ToolError("pattern must not be empty")
+    if not regex:
+        needle = pattern.casefold()
+        return [index for index, text in enumerate(texts) if needle in text.casefold()]
     try:
-        found = _cursor().execute(_MATCHES, [list(lines), pattern]).fetchall()
+        found = database().cursor().execute(_MATCHES, [list(texts), pattern]).fetchall()
     except duckdb.Error as error:
         raise ToolError(f"not a regular expression (RE2): {str(error)[:200]}") from error
-    return [int(row[0]) for row in found]
-
-
-def _cursor() -> duckdb.DuckDBPyConnection:
-    global _database  # noqa: PLW0603 - one database per process, opened by the first search
-    with _lock:
-        if _database is None:
-            _database = duckdb.connect(config={"threads": 1, "enable_external_access": False})
-        return _database.cursor()
+    return [int(row[0]) - 1 for row in found]

@@ -1,20 +1,18 @@
 """SQL over a workspace's tables and logs, with citations.
 
-One in-memory DuckDB per set of contents and process, used by every task that has these contents, each query
-on a cursor of its own: thirty databases would cost five times the memory and forty times the time of one. A
-relation is loaded when a query first names it. Queries cannot write, reach files or the network, or change
-settings; each is bounded in time, memory and rows.
+A query is parsed, the relations that it names are loaded into the process's database, and it is run twice:
+as it stands, and extended so that each row tells which rows of files it came from (``tracing``). Queries
+cannot write or reach anything outside; each is bounded in time, memory and rows.
 """
 
 from __future__ import annotations
 
 import difflib
-import json
 import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -23,33 +21,25 @@ import duckdb
 from pydantic import JsonValue
 
 from shared.deadline import Deadline
+from shared.documents.catalog import Catalog
+from shared.documents.database import MEMORY, Cursor, database, expression, parse, table_of, unparse
 from shared.documents.document import Document
 from shared.documents.logs import Logbook
 from shared.documents.profile import profile
-from shared.documents.relations import PLACES, Catalog, Relation
-from shared.documents.tracing import Node, Tracer, Untraceable, parts, quoted
+from shared.documents.relations import PLACES, Relation
+from shared.documents.tracing import Node, Tracer, Untraceable, named_tables, parts
 from shared.errors import DeadlinePassed, ToolError
 from shared.models import Source, plain
 
 SECONDS = 10.0
-MEMORY = "256MB"
 ROWS = 500
 MOST_SOURCES = 20
 
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "threads": 1,
-    "memory_limit": MEMORY,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "allow_community_extensions": False,
-    "python_enable_replacements": False,
-}
-_LOCKS = ("temp_directory = ''", "enable_external_access = false", "lock_configuration = true")
 _TABLE_FUNCTIONS = frozenset({"unnest", "range", "generate_series", "json_each", "json_tree"})
 # They make much out of little, beyond the memory limit, and cannot be interrupted meanwhile.
 _REFUSED_FUNCTIONS = frozenset({"repeat", "lpad", "rpad", "list_resize", "array_resize", "bitstring"})
 _PLACE_COLUMN = re.compile(rf"(?:{'|'.join(PLACES)})(?:_\d+|:\d+)?", re.IGNORECASE)
-_RELATION_BITS = 40
+_ROW_BITS = 40
 
 
 @dataclass(frozen=True)
@@ -78,35 +68,33 @@ class SqlResult:
 
 
 class Tables:
-    """The relations of one set of contents, and the database over them. Thread safe.
+    """The relations of one set of contents. Thread safe; nothing is loaded before a query names it.
 
     Args:
-        paths: of the workspace.
+        shas: path → sha256 of every file.
         document: gives the parsed document of a path; called for tables only.
         logbook: gives the events of the logs.
     """
 
     def __init__(
-        self, paths: Iterable[str], document: Callable[[str], Document], logbook: Callable[[], Logbook]
+        self,
+        shas: Mapping[str, str],
+        document: Callable[[str], Document],
+        logbook: Callable[[], Logbook],
     ) -> None:
-        self._paths = tuple(paths)
-        self._document = document
-        self._logbook = logbook
-        self._lock = threading.Lock()
-        self._catalog: Catalog | None = None
-        self._database: duckdb.DuckDBPyConnection | None = None
-        self._aggregates: frozenset[str] = frozenset()
-        self._loaded: list[Relation] = []
+        self._parts = (shas, document, logbook)
+        self._lock = threading.RLock()
+        self._made: Catalog | None = None
 
     def names(self) -> tuple[str, ...]:
         """What queries may select from."""
         with self._lock:
-            return self._open_catalog().names()
+            return self._catalog().names()
 
     def profile(self) -> str:
         """The relations in few words: names, origins, sizes, columns with types, ranges and examples."""
         with self._lock:
-            catalog = self._open_catalog()
+            catalog = self._catalog()
             hidden = catalog.log_tables()
             relations = [catalog.get(name) for name in catalog.names() if name not in hidden]
         return profile([relation for relation in relations if relation is not None], sorted(hidden))
@@ -126,13 +114,14 @@ class Tables:
             DeadlinePassed: the task's time is up.
         """
         seconds = min(SECONDS, deadline.left() if deadline else SECONDS)
-        with self._lock:
-            cursor = self._open_database().cursor()
+        cursor = database().cursor()
         watch = threading.Timer(seconds, cursor.interrupt)
         watch.daemon = True
-        watch.start()
         try:
-            return self._run(cursor, query, limit)
+            tree = parse(cursor, query)
+            used = self._resolve(tree)
+            watch.start()
+            return _run(cursor, tree, used, limit)
         except duckdb.InterruptException:
             if deadline and deadline.passed:
                 raise DeadlinePassed("no time left for this query") from None
@@ -145,148 +134,93 @@ class Tables:
             watch.cancel()
             cursor.close()
 
-    def _run(self, cursor: duckdb.DuckDBPyConnection, query: str, limit: int) -> SqlResult:
-        tree = _parse(cursor, query)
-        used = self._check(tree)
-        names, rows = _fetch(cursor, query, limit + 1)
-        visible = _visible(tree, names)
-        notes = [note for relation in used if (note := _faults(relation))]
-        traced = self._trace(cursor, tree, len(names), rows, limit + 1) if used else None
-        if traced is None and used:
-            notes.insert(0, "no citations: this query's rows cannot be followed back to their files")
-        if traced is not None:
-            rows = traced
-        kept = rows[:limit]
-        cited = [self._cited(row[len(names) :]) for row in kept] if traced is not None else []
-        return SqlResult(
-            columns=tuple(names[index] for index in visible),
-            rows=tuple(tuple(_json(row[index]) for index in visible) for row in kept),
-            sources=tuple(sources[:MOST_SOURCES] for sources in cited),
-            sources_total=tuple(len(sources) for sources in cited),
-            truncated=len(rows) > limit,
-            note="; ".join(notes) or None,
-        )
+    def _catalog(self) -> Catalog:
+        if self._made is None:
+            self._made = Catalog(*self._parts)
+        return self._made
 
-    def _check(self, tree: Node) -> list[Relation]:
-        """Refuse what a query must not name; load the relations that it does, and return them."""
-        nodes = list(parts(tree))
-        ctes = {str(cte["key"]).lower() for node in nodes for cte in node.get("cte_map", {}).get("map", ())}
-        named: dict[str, None] = {}
-        for node in nodes:
-            kind = node.get("type")
-            if kind == "BASE_TABLE":
-                name = node["table_name"].lower()
-                if node["schema_name"] or node["catalog_name"] or name not in ctes:
-                    named[name] = None
-            elif (
-                kind == "TABLE_FUNCTION" and node["function"]["function_name"].lower() not in _TABLE_FUNCTIONS
-            ):
-                raise ToolError(f"SQL: the function {node['function']['function_name']} is not allowed")
-            elif node.get("class") == "FUNCTION" and node["function_name"].lower() in _REFUSED_FUNCTIONS:
-                raise ToolError(f"SQL: the function {node['function_name']} is not allowed")
-            elif kind == "JOIN" and node["ref_type"] == "NATURAL":
+    def _resolve(self, tree: Node) -> dict[int, Relation]:
+        """Refuse what a query must not use; let its names mean loaded tables; the relations by number."""
+        for node in parts(tree):
+            function = node.get("function", node) if node.get("type") == "TABLE_FUNCTION" else node
+            name = str(function.get("function_name", "")).lower()
+            allowed = name in _TABLE_FUNCTIONS if function is not node else name not in _REFUSED_FUNCTIONS
+            if not allowed:
+                raise ToolError(f"SQL: the function {name} is not allowed")
+            if node.get("type") == "SHOW_REF" and node.get("query") is None:
+                raise ToolError(f"SQL: relations are {', '.join(self.names())}; DESCRIBE shows one")
+            if node.get("type") == "JOIN" and node["ref_type"] == "NATURAL":
                 raise ToolError("SQL: NATURAL JOIN would also compare places; name the columns with USING")
-        return [self._load(name) for name in named]
+        used: dict[int, Relation] = {}
+        for node in named_tables(tree):
+            relation = self._relation(node["table_name"])
+            number = database().load(relation)
+            used[number] = relation
+            node["alias"] = node["alias"] or node["table_name"]
+            node["table_name"] = node["qualified_name"]["path"][-1] = table_of(number)
+        return used
 
-    def _trace(
-        self, cursor: duckdb.DuckDBPyConnection, tree: Node, width: int, rows: Sequence[Any], limit: int
-    ) -> list[tuple[Any, ...]] | None:
-        """The same rows with columns of places at their end; None where that cannot be had."""
-        numbers = {relation.name: n << _RELATION_BITS for n, relation in enumerate(self._loaded)}
-        tracer = Tracer(numbers, self._aggregates, lambda sql: _expression(cursor, sql))
-        try:
-            count = tracer.trace(tree["statements"][0]["node"])
-            (rewritten,) = cursor.execute("select json_deserialize_sql(?)", [json.dumps(tree)]).fetchall()[0]
-            names, traced = _fetch(cursor, rewritten, limit)
-        except duckdb.InterruptException:
-            raise
-        except (Untraceable, duckdb.Error):
-            return None
-        extended = count and len(names) == width + count
-        same = extended and Counter(repr(row[:width]) for row in traced) == Counter(map(repr, rows))
-        return traced if same else None
-
-    def _cited(self, places: Iterable[Any]) -> tuple[Source, ...]:
-        found: dict[Source, None] = {}
-        for place in places:
-            for number in place if isinstance(place, list) else [place]:
-                if number is not None:
-                    relation = self._loaded[number >> _RELATION_BITS]
-                    found[relation.sources[number & ((1 << _RELATION_BITS) - 1)]] = None
-        return tuple(found)
-
-    def _open_catalog(self) -> Catalog:
-        if self._catalog is None:
-            self._catalog = Catalog(self._paths, self._document, self._logbook)
-        return self._catalog
-
-    def _open_database(self) -> duckdb.DuckDBPyConnection:
-        if self._database is None:
-            database = duckdb.connect(":memory:", config=_CONFIG)
-            for setting in _LOCKS:
-                database.execute(f"set {setting}")
-            rows = database.execute(
-                "select function_name from duckdb_functions() where function_type = 'aggregate'"
-            )
-            self._aggregates = frozenset(str(row[0]).lower() for row in rows.fetchall())
-            self._database = database
-        return self._database
-
-    def _load(self, name: str) -> Relation:
-        """The relation, filled into the database by the first query that names it."""
+    def _relation(self, name: str) -> Relation:
         with self._lock:
-            found = next((relation for relation in self._loaded if relation.name == name), None)
-            if found is not None:
-                return found
-            catalog = self._open_catalog()
-            relation = catalog.get(name)
+            catalog = self._catalog()
+            relation = catalog.get(name.lower())
             if relation is None:
-                near = (
-                    difflib.get_close_matches(name, catalog.names(), n=3, cutoff=0.5) or catalog.names()[:20]
-                )
+                known = catalog.names()
+                near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5) or known[:20]
                 raise ToolError(
                     f"SQL: no relation {name[:80]!r}; there is {', '.join(near) or 'none at all'}"
                 )
-            _fill(self._open_database(), relation)
-            self._loaded.append(relation)
             return relation
 
 
-def _fill(database: duckdb.DuckDBPyConnection, relation: Relation) -> None:
-    """Create the relation's table, column by column: as fast as DuckDB takes Python values."""
-    columns = ", ".join(
-        _column(number, column.type, column.name) for number, column in enumerate(relation.columns, 1)
+def _run(cursor: Cursor, tree: Node, used: Mapping[int, Relation], limit: int) -> SqlResult:
+    names, rows = _fetch(cursor, unparse(cursor, tree), limit + 1)
+    visible = _visible(tree, names)
+    notes = [note for relation in used.values() if (note := _faults(relation))]
+    traced = _trace(cursor, tree, used, len(names), rows, limit + 1) if used else None
+    if traced is None and used:
+        notes.insert(0, "no citations: this query's rows cannot be followed back to their files")
+    rows = rows if traced is None else traced
+    cited = [_cited(row[len(names) :], used) for row in rows[:limit]] if traced is not None else []
+    return SqlResult(
+        columns=tuple(names[index] for index in visible),
+        rows=tuple(tuple(_json(row[index]) for index in visible) for row in rows[:limit]),
+        sources=tuple(sources[:MOST_SOURCES] for sources in cited),
+        sources_total=tuple(len(sources) for sources in cited),
+        truncated=len(rows) > limit,
+        note="; ".join(notes) or None,
     )
-    values = [list(column.values) for column in relation.columns]
-    database.execute(f"create table {quoted(relation.name)} as select {columns}", values)
 
 
-def _column(number: int, kind: str, name: str) -> str:
-    if kind == "JSON":
-        return f"unnest(${number}::VARCHAR[])::JSON as {quoted(name)}"
-    return f"unnest(${number}::{kind}[]) as {quoted(name)}"
+def _trace(
+    cursor: Cursor, tree: Node, used: Iterable[int], width: int, rows: Sequence[Any], limit: int
+) -> list[tuple[Any, ...]] | None:
+    """The same rows with columns of places at their end; None where that cannot be had."""
+    numbers = {table_of(number): number << _ROW_BITS for number in used}
+    tracer = Tracer(numbers, database().aggregates, lambda sql: expression(cursor, sql))
+    try:
+        count = tracer.trace(tree["statements"][0]["node"])
+        names, traced = _fetch(cursor, unparse(cursor, tree), limit)
+    except duckdb.InterruptException:
+        raise
+    except (Untraceable, duckdb.Error):
+        return None
+    extended = count and len(names) == width + count
+    same = extended and Counter(repr(row[:width]) for row in traced) == Counter(map(repr, rows))
+    return traced if same else None
 
 
-def _parse(cursor: duckdb.DuckDBPyConnection, query: str) -> Node:
-    ((text,),) = cursor.execute("select json_serialize_sql(?)", [query]).fetchall()
-    tree: Node = json.loads(text)
-    if tree.get("error"):
-        if tree.get("error_type") == "not implemented":
-            raise ToolError("SQL: only SELECT can be run (no PIVOT: use sum(…) filter (where …))")
-        raise ToolError(f"SQL: {tree.get('error_message')}")
-    if len(tree["statements"]) != 1:
-        raise ToolError(f"SQL: one statement at a time (got {len(tree['statements'])})")
-    return tree
+def _cited(places: Iterable[Any], used: Mapping[int, Relation]) -> tuple[Source, ...]:
+    found: dict[Source, None] = {}
+    for place in places:
+        for number in place if isinstance(place, list) else [place]:
+            if number is not None:
+                sources = used[number >> _ROW_BITS].sources
+                found[sources[number & ((1 << _ROW_BITS) - 1)]] = None
+    return tuple(found)
 
 
-def _expression(cursor: duckdb.DuckDBPyConnection, sql: str) -> Node:
-    node: Node = _parse(cursor, f"select {sql}")["statements"][0]["node"]["select_list"][0]
-    return node
-
-
-def _fetch(
-    cursor: duckdb.DuckDBPyConnection, query: str, limit: int
-) -> tuple[list[str], list[tuple[Any, ...]]]:
+def _fetch(cursor: Cursor, query: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:
     cursor.execute(query)
     names = [column[0] for column in cursor.description or ()]
     return names, cursor.fetchmany(limit)
@@ -297,11 +231,12 @@ def _visible(tree: Node, names: Sequence[str]) -> list[int]:
     node = tree["statements"][0]["node"]
     while node["type"] == "SET_OPERATION_NODE":
         node = node["children"][0]
-    if node["type"] != "SELECT_NODE" or not any(item.get("class") == "STAR" for item in node["select_list"]):
+    items = node.get("select_list", [])
+    if not any(item.get("class") == "STAR" for item in items):
         return list(range(len(names)))
     asked = {
         str(name).lower()
-        for item in node["select_list"]
+        for item in items
         for name in (item.get("alias"), *item.get("column_names", [])[-1:])
         if name
     }

@@ -1,8 +1,9 @@
 """Makes a query return, beside its rows, which rows of which relations each of them came from.
 
-DuckDB's own parser gives the query as a tree. Each SELECT is extended by columns that hold places: a place is
-a base row's ``rowid`` plus a number of its relation. Grouped and distinct queries collect the places of each
-group in a list. Subqueries in FROM and CTEs are traced through; those in WHERE only choose rows and are not.
+DuckDB's own parser gives the query as a tree. Each SELECT is extended by columns that hold places: a place
+is a base row's ``rowid`` plus a number of its relation. Grouped and distinct queries collect the places of
+each group in a list. Subqueries in FROM and CTEs are traced through; those in WHERE only choose rows and
+are not.
 
 What cannot be traced (recursion, UNION without ALL) raises ``Untraceable``; the caller runs the query as it
 was written, and in any case compares: tracing must never change an answer.
@@ -159,6 +160,26 @@ def _hide(places: Iterable[_Place], select_list: Iterable[Node]) -> None:
             whose = item["relation_name"].lower()
             hidden = {place.column for place in places if place.column and whose in {"", place.alias.lower()}}
             item["exclude_list"].extend(sorted(hidden))
+
+
+def named_tables(tree: Any, ctes: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """The BASE_TABLE nodes of a tree that mean relations, not CTEs that are known where they stand."""
+    if isinstance(tree, list):
+        for value in tree:
+            yield from named_tables(value, ctes)
+        return
+    if not isinstance(tree, dict):
+        return
+    if tree.get("type") == "BASE_TABLE" and (tree["schema_name"] or tree["table_name"].lower() not in ctes):
+        yield tree
+    for cte in (tree.get("cte_map") or {}).get("map", ()):
+        name, body = str(cte["key"]).lower(), cte["value"]["query_node"]
+        # only a recursive one means itself by its name
+        yield from named_tables(body, ctes | {name} if body["type"] == "RECURSIVE_CTE_NODE" else ctes)
+        ctes |= {name}
+    for key, value in tree.items():
+        if key != "cte_map":
+            yield from named_tables(value, ctes)
 
 
 def parts(tree: Any, *, into_queries: bool = True) -> Iterator[Node]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from shared.documents.paths import extension, within
 from shared.documents.registry import TEXT_FORMATS, format_of
+from shared.errors import ToolError
 
 
 def entries(
@@ -24,7 +25,8 @@ def entries(
 
     Returns:
         ``{"path", "type": "dir"}`` or ``{"path", "type": "file", "format", "size", "readable"}``, where
-        ``size`` is in bytes, ``readable`` says whether ``read`` can serve it, and a pdf has ``pages``.
+        ``size`` is in bytes (None for a file that cannot be had), ``readable`` says whether ``read`` can
+        serve it, and a pdf has ``pages``.
     """
     root = folder.rstrip("/")
     below = [path for path in paths if within(path, folder) and path != folder]
@@ -36,19 +38,24 @@ def entries(
                 parent = f"{root}/{'/'.join(parts[:depth])}"
                 found.setdefault(parent, {"path": parent, "type": "dir"})
         if deep or len(parts) == 1:
-            found[path] = _file(path, load(path))
+            found[path] = _file(path, load)
     return [found[path] for path in sorted(found)]
 
 
-def _file(path: str, data: bytes) -> dict[str, Any]:
+def _file(path: str, load: Callable[[str], bytes]) -> dict[str, Any]:
     kind = extension(path) or "unknown"
     entry: dict[str, Any] = {
         "path": path,
         "type": "file",
         "format": kind,
-        "size": len(data),
+        "size": None,
         "readable": format_of(path) in TEXT_FORMATS,
     }
+    try:
+        data = load(path)
+    except ToolError:
+        return entry
+    entry["size"] = len(data)
     if kind == "pdf" and (pages := pdf_pages(data)) is not None:
         entry["pages"] = pages
     return entry
