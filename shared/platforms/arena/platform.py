@@ -11,7 +11,7 @@ import re
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Self
 
 from pydantic import JsonValue
@@ -59,12 +59,18 @@ LISTINGS_HELD = 16
 
 
 class ArenaPlatform:
-    """One team's account at the arena; ``base.Platform`` says what each method is for."""
+    """One team's account at the arena; ``base.Platform`` says what each method is for.
+
+    Args:
+        sleep: how to wait between two tries or looks; tests inject their own.
+    """
 
     name = "arena"
     limits = Limits(rate=20.0, burst=100)
 
-    def __init__(self, settings: Settings, pool: Pool) -> None:
+    def __init__(
+        self, settings: Settings, pool: Pool, *, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         self._settings = settings
         self._pool = pool
         self._client = ArenaClient(
@@ -75,10 +81,11 @@ class ArenaPlatform:
                 bucket=self._bucket,
                 connections=settings.threads + AT_ONCE,
                 timeout=settings.http_timeout,
+                sleep=sleep,
             )
         )
-        self._opener = Opener(self._client, pool)
-        self._submitter = Submitter(self._client)
+        self._opener = Opener(self._client, pool, sleep)
+        self._submitter = Submitter(self._client, sleep)
         self._listings = Listings(pool.redis)
         self._held: OrderedDict[RunRef, Listing] = OrderedDict()
         self._tools: tuple[float, Mapping[str, JsonObject]] | None = None
@@ -155,6 +162,10 @@ class ArenaPlatform:
     def runs(self, deadline: Deadline) -> list[JsonObject]:
         listed = self._client.runs(deadline).data
         return [run.model_dump(mode="json", exclude={"tasks"}) for run in listed]
+
+    def close(self) -> None:
+        """Close this process's connections to the arena."""
+        self._client.close()
 
     def _key(self) -> str:
         if self._settings.arena_key is None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,7 @@ from shared.platforms.http import Http
 from shared.pool.bucket import Bucket
 from shared.pool.connection import Patient, connect
 from shared.pool.server import RedisServer
+from tests.support.played_arena import PlayedArena
 from tests.support.scripted import ScriptedServer
 
 KEY = "arena_0123456789abcdef"
@@ -81,3 +83,11 @@ def make_http(bucket: RecordingBucket, waits: list[float]) -> Iterator[MakeHttp]
 @pytest.fixture
 def http(server: ScriptedServer, make_http: MakeHttp) -> Http:
     return make_http(server.url)
+
+
+@pytest.fixture
+def arena(tmp_path: Path, redis_url: str) -> Iterator[PlayedArena]:
+    """An emulator that the test starts with the faults and choices that it needs."""
+    played = PlayedArena(tmp_path, redis_url)
+    yield played
+    played.stop()
