@@ -28,8 +28,8 @@ from workers.tend import Tender
 
 BEAT_SECONDS = 2.0
 ROUND_SECONDS = 0.5
-DEAF_SECONDS = 15.0
-"""So long a queue may hold jobs, slots be free and nothing come, before the consumer counts as deaf."""
+DEAF_LEASES = 1.5
+"""A queue may hold jobs, slots be free and nothing come for so many lease times (15 s) before it is deafness."""
 
 EXIT_DEAF = 71
 
@@ -51,7 +51,7 @@ class Hearing:
         clock: monotonic seconds; tests inject their own.
     """
 
-    seconds: float = DEAF_SECONDS
+    seconds: float
     clock: Callable[[], float] = time.monotonic
     _taken: int = -1
     _since: float = field(default=0.0)
@@ -88,7 +88,7 @@ class Node:
         self._worker = worker.current()
         self._worker.most_stuck = max(1, slots // 4)
         self._tender = Tender(self._worker.pool, self._worker.name, settings.lease_seconds)
-        self._hearing = Hearing()
+        self._hearing = Hearing(DEAF_LEASES * settings.lease_seconds)
         self._solvers = self._worker.solvers.fingerprints()
         self._keys = _key_fingerprints(settings)
 

@@ -33,11 +33,11 @@ from shared.settings import Settings
 from workers import logs
 
 FINISH_SLOTS = 8
-SILENT_SECONDS = 30.0
-"""A node that has not been heard for so long, while Redis answers, is replaced."""
+SILENT_LEASES = 3.0
+"""A node that has not been heard for so many lease times (30 s), while Redis answers, is replaced."""
 
 START_SECONDS = 60.0
-"""Time for a node's first heartbeat."""
+"""Time for a node's first heartbeat, on top."""
 
 COLD_SECONDS = 15.0
 """Time between a cold end and the last resort."""
@@ -80,12 +80,14 @@ class Child:
     pause: float = 0.0
     due: float = 0.0
     heard: float = 0.0
+    """When it was last known to be alive; a start gets some time in advance."""
 
     def start(self) -> None:
         """Start the node under a name that was never used before."""
         self.node = f"{self.plan.name}-{uuid.uuid4().hex[:6]}@{socket.gethostname()}"
         command = [
-            sys.executable, "-m", "celery", "--quiet", "--app", "workers.app", "worker",
+            sys.executable, "-W", "ignore:You're running the worker with superuser",
+            "-m", "celery", "--quiet", "--app", "workers.app", "worker",
             "--pool", "threads", "--concurrency", str(self.plan.slots), "--queues", self.plan.queue,
             "--hostname", self.node, "--without-gossip", "--without-mingle", "--loglevel", "INFO",
         ]  # fmt: skip
@@ -96,7 +98,7 @@ class Child:
             start_new_session=True,  # Ctrl-C goes to the supervisor, which decides
         )
         self.started = time.monotonic()
-        self.heard = self.started + START_SECONDS - SILENT_SECONDS
+        self.heard = self.started + START_SECONDS
         log.info(
             "node_started", node=self.node, pid=self.process.pid, queue=self.plan.queue, slots=self.plan.slots
         )
@@ -122,6 +124,7 @@ class Supervisor:
         self._children = [Child(each) for each in plans]
         self._settings = settings
         self._warm_seconds = warm_seconds
+        self._silent_seconds = SILENT_LEASES * settings.lease_seconds
         self._asked = 0
         self._wake = threading.Event()
         self._chance = random.Random()  # noqa: S311 - jitter, no secret
@@ -162,7 +165,7 @@ class Supervisor:
             child.process = None
         if child.process is None and now >= child.due:
             child.start()
-        elif child.process is not None and now - child.heard > SILENT_SECONDS:
+        elif child.process is not None and now - child.heard > self._silent_seconds:
             log.error("node_silent", node=child.node, seconds=round(now - child.heard, 1))
             child.signal(signal.SIGKILL)
 
@@ -172,7 +175,7 @@ class Supervisor:
         while True:
             started = time.monotonic()
             try:
-                live = {heartbeat.node for heartbeat in fleet.live(within=SILENT_SECONDS / 3)}
+                live = {heartbeat.node for heartbeat in fleet.live(within=self._silent_seconds / 3)}
                 away = time.monotonic() - started > 5.0
             except ScrimmageError as error:
                 log.warning("fleet_unknown", reason=str(error))
@@ -181,7 +184,7 @@ class Supervisor:
             for child in self._children:
                 if away or child.node in live:
                     child.heard = max(child.heard, now)
-            time.sleep(SILENT_SECONDS / 6)
+            time.sleep(self._silent_seconds / 6)
 
     def _end(self) -> None:
         """End all nodes: warmly, coldly when asked again or out of time, and in the end by force."""

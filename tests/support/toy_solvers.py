@@ -16,7 +16,7 @@ from workers.api import ComeBack, Effect, Solution, Task, TaskContext, ToolError
 
 NAMES = (
     "doubling", "patient", "raising", "rubbish", "nothing", "exiting", "endless", "huge", "leaking", "silent",
-    "pushing", "calling", "wrapping", "meddling", "killing", "slow",
+    "pushing", "calling", "wrapping", "meddling", "killing", "slow", "late",
 )  # fmt: skip
 SETTING = ",".join(f"{name}=tests.support.toy_solvers:{name.capitalize()}" for name in NAMES)
 
@@ -154,6 +154,14 @@ class Slow:
 
     def solve(self, task: Task, context: TaskContext) -> Solution:
         threading.Event().wait(min(context.deadline.left(), float(os.environ.get("TOY_SECONDS", "1"))))
+        return Solution(answer=2 * int(task.task_id))
+
+
+class Late:
+    """Waits as many seconds as TOY_SECONDS says, whatever its deadline, then answers."""
+
+    def solve(self, task: Task, context: TaskContext) -> Solution:
+        threading.Event().wait(float(os.environ.get("TOY_SECONDS", "1")))
         return Solution(answer=2 * int(task.task_id))
 
 

@@ -1,0 +1,136 @@
+"""Ends of a supervised machine: warm, cold, sudden; and a Redis that goes away."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections import Counter
+
+import psutil
+import pytest
+
+from shared.models import TaskStatus
+from shared.pool.server import RedisServer
+from tests.support.playing import open_toy, state_of, toy_settings, wait_for, wait_for_end
+from tests.support.supervised import ROOT, Supervised, clean_environment, toy_variables
+from tests.support.toy_platform import ToyPlatform
+
+LEASE = 2.0
+SMALL = ("--role", "both", "--processes", "1", "--threads", "4")
+
+
+@pytest.fixture
+def server(tmp_path):
+    with RedisServer.start(tmp_path / "redis", maxmemory_mb=64) as server:
+        yield server
+
+
+def start(server: RedisServer, tmp_path, seconds: str = "1.0") -> Supervised:
+    settings = toy_settings(server.url, lease_seconds=LEASE)
+    workers = Supervised(settings, tmp_path, *SMALL, environment={"TOY_SECONDS": seconds})
+    workers.wait_until_live(3)
+    return workers
+
+
+def submissions(workers: Supervised, run) -> Counter:
+    platform = ToyPlatform.create(workers.pool.settings, workers.pool)
+    return Counter(task_id for batch in platform.batches(run) for task_id in batch)
+
+
+def leased(workers: Supervised, run) -> int:
+    return state_of(workers.pool, run).counts.get(TaskStatus.LEASED, 0)
+
+
+def test_a_warm_end_finishes_what_runs_and_a_new_machine_goes_on(server, tmp_path):
+    workers = start(server, tmp_path)
+    run = open_toy(workers.pool, "slow", options={"tasks": 8})
+    wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
+    children = workers.children()
+    assert workers.stop(signal.SIGTERM) == 0
+    assert not any(child.is_running() for child in children)
+    events = [event.name for event in workers.pool.ledger.events(run.ref)]
+    assert events.count("solved") == events.count("leased") >= 4
+    later = start(server, tmp_path)
+    assert wait_for_end(later.pool, run).submitted == 8
+    assert set(submissions(later, run).values()) == {1}
+    assert later.stop() == 0
+
+
+def test_a_cold_end_leaves_running_jobs_to_the_pool(server, tmp_path):
+    workers = start(server, tmp_path, seconds="60")
+    run = open_toy(workers.pool, "slow", options={"tasks": 4})
+    wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
+    children = workers.children()
+    workers.process.send_signal(signal.SIGTERM)
+    wait_for(lambda: bool(workers.events("supervisor_ends")), 5, "the end begins")
+    workers.stop(signal.SIGQUIT, seconds=40)
+    assert not any(child.is_running() for child in children)
+    later = start(server, tmp_path)
+    assert wait_for_end(later.pool, run).submitted == 4
+    assert later.stop() == 0
+
+
+def test_nodes_of_a_killed_supervisor_leave_and_its_run_goes_on_elsewhere(server, tmp_path):
+    workers = start(server, tmp_path)
+    run = open_toy(workers.pool, "slow", options={"tasks": 8})
+    wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
+    children = workers.children()
+    workers.process.kill()
+    assert psutil.wait_procs(children, timeout=5)[1] == []
+    later = start(server, tmp_path)
+    assert wait_for_end(later.pool, run).submitted == 8
+    assert set(submissions(later, run).values()) == {1}
+    workers.stop()
+    assert later.stop() == 0
+
+
+def test_a_run_survives_a_restart_of_redis(server, tmp_path):
+    workers = start(server, tmp_path)
+    run = open_toy(workers.pool, "slow", options={"tasks": 16})
+    wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
+    port = server.port
+    server.stop()
+    subprocess.run(["sleep", "1"], check=True)
+    with RedisServer.start(tmp_path / "redis", port=port, maxmemory_mb=64):
+        before = len(workers.pool.ledger.events(run.ref))
+        seconds = wait_for(
+            lambda: len(workers.pool.ledger.events(run.ref)) > before, 10, "something moves again"
+        )
+        assert seconds < 5
+        assert wait_for_end(workers.pool, run, 60).submitted == 16
+        assert set(submissions(workers, run).values()) == {1}
+        assert workers.stop() == 0
+
+
+def test_wrong_settings_end_with_a_clear_line(tmp_path):
+    ended = subprocess.run(
+        [sys.executable, "-m", "workers.supervise"],
+        cwd=ROOT,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: ")
+    assert "SCRIMMAGE_REDIS_URL" in ended.stderr
+
+
+@pytest.mark.parametrize("kind", ["prefork", "solo"])
+def test_a_bare_celery_worker_plays_with_any_pool(server, tmp_path, kind):
+    settings = toy_settings(server.url, lease_seconds=LEASE)
+    environment = {**clean_environment(), **toy_variables(), "SCRIMMAGE_REDIS_URL": server.url}
+    command = [sys.executable, "-m", "celery", "-A", "workers.app", "worker", "-P", kind, "-c", "2"]
+    with (tmp_path / "log").open("wb") as log:
+        worker = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        from shared.pool.pool import Pool
+
+        with Pool(settings) as pool:
+            run = open_toy(pool, "patient", options={"tasks": 4})
+            assert wait_for_end(pool, run, 40).submitted == 4
+    finally:
+        worker.terminate()
+        assert worker.wait(20) == 0
