@@ -4,6 +4,7 @@
 task's copy of the workspace; ``scoring`` grades a submission. See docs/scenario.md.
 """
 
+from emulators.arena.scenario.build import build
 from emulators.arena.scenario.model import Scenario, ScenarioTask
 
-__all__ = ["Scenario", "ScenarioTask"]
+__all__ = ["Scenario", "ScenarioTask", "build"]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from emulators.arena.scenario.model import AnswerRule, Compare, Constraints, Outcome, Plan, Step
+from emulators.arena.scenario.model import NO_EFFECTS, AnswerRule, Compare, Constraints, Outcome, Plan, Step
 from emulators.arena.scenario.reckon import Call
 from emulators.arena.scenario.theme import Theme
 from emulators.arena.scenario.view import View
@@ -73,12 +73,11 @@ class Draft:
     outcome: Outcome = Outcome.OK
     answer: JsonValue = None
     rule: AnswerRule = EXACT
-    constraints: Constraints = Constraints()
+    constraints: Constraints = NO_EFFECTS
     needs: Sequence[str] = ()
     days: Sequence[int] = ()
     archive: bool = False
     own: Mapping[str, bytes] = field(default_factory=dict)
-    image_texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,8 +95,9 @@ class Desk:
 
     def say(self, templates: Sequence[str], form: str, what: str = "", **values: object) -> str:
         """An instruction: one of the templates, filled, and how the answer is to be given."""
-        filled = self.wording.choice(templates).format(**self.theme.words, **values)
-        filled = filled[0].upper() + filled[1:]
+        template = self.wording.choice(templates)
+        # A name at the beginning keeps its case.
+        filled = (template[0].upper() + template[1:]).format(**self.theme.words, **values)
         ending = self.wording.choice(FORMS[form]).format(what=what.format(**self.theme.words))
         return f"{self.wording.choice(self.theme.openings)}{filled} {ending}"
 
@@ -137,9 +137,25 @@ class Desk:
         path = "/AGENTS.md" if document == "agents_md" else self.path(document)
         return Step("rule", {"path": path, "id": rule})
 
-    def table(self, *names: str) -> JsonObject:
-        """Tables of a plan's query: registers by their neutral names."""
-        return {name: [{"path": self.path(name)}] for name in names}
+    def sql(
+        self,
+        query: str,
+        *registers: str,
+        name: str = "",
+        shape: str = "none",
+        cite: str | None = None,
+        sheets: Mapping[str, tuple[str, str]] | None = None,
+    ) -> Step:
+        """A step of the plan: a query over registers, by their neutral names, and over sheets.
+
+        Args:
+            sheets: alias → the document's neutral name and the sheet's name.
+        """
+        tables: JsonObject = {register: {"path": self.path(register)} for register in registers}
+        for alias, (document, sheet) in (sheets or {}).items():
+            tables[alias] = {"path": self.path(document), "sheet": sheet}
+        args: JsonObject = {"tables": tables, "query": query, "shape": shape}
+        return Step("sql", args if cite is None else {**args, "cite": cite}, name)
 
 
 def text(value: object) -> str:

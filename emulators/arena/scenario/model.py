@@ -75,6 +75,9 @@ class Constraints:
     mail_domains: tuple[str, ...] = ()
 
 
+NO_EFFECTS = Constraints()
+
+
 @dataclass(frozen=True)
 class Step:
     """One step of a reference plan; its result goes by ``name``.
@@ -83,14 +86,17 @@ class Step:
     kind         args
     ===========  ==========================================================================================
     ``rule``     ``path``, ``id``: the rule of an operator file that the next steps apply; no result
-    ``sql``      ``tables``: alias → list of ``{path, sheet?, header_row?}``, ``query`` (DuckDB's SQL; columns
-                 are called as in the file, plus ``_path``, ``_line``, ``_record``, ``_sheet``, ``_row``);
-                 ``shape``: ``value`` | ``column`` | ``row`` | ``pairs`` | ``rows``; ``cite``: the rows of the
-                 result, by their locator columns, are the task's sources
-    ``find``     ``path``, ``pattern``: the first block of the document that matches; the result is group 1;
-                 the block is cited
-    ``look``     ``path``, ``pattern``: the same over the text seen in an image
-    ``tool``     ``tool``, ``args``: a read-only tool; ``take``: key of the result
+    ``sql``      ``query`` (DuckDB's SQL) over ``tables``: alias → ``{path, sheet?}``. Columns are called as
+                 in the file, plus ``_path``, ``_line``, ``_record``, ``_sheet``, ``_row``. The alias
+                 ``events`` needs no entry: all log events, with ``time`` (UTC), ``agent``, ``action``, ``target``,
+                 ``trace``, and their other fields. ``shape`` of the result: ``value`` (one cell), ``list``
+                 (first column), ``object`` (one row), ``none``. ``cite``: ``all`` rows of the result, by
+                 their locator columns (a second locator has the suffix ``_2``), or its ``ends`` (first and
+                 last) are sources of the task
+    ``find``     ``path``, ``pattern``: group 1 of the first block of the document that matches; with ``all``
+                 of every match, as a list. ``cite``: the blocks (page, paragraph, line) are sources
+    ``look``     the same over the text that is seen in the image ``path``
+    ``tool``     ``tool``, ``args``: a read-only tool; ``take``: key of its result; ``cite``: its edges
     ``given``    ``value``: follows from the instruction and the rules named before
     ===========  ==========================================================================================
     """
@@ -104,7 +110,8 @@ class Step:
 class Plan:
     """How a task's answer follows from its files: the reference, never shown to a client.
 
-    ``answer`` is JSON in which a string ``"$name"`` stands for the result of that step.
+    ``answer`` is JSON in which a string ``"$name"`` stands for the result of that step. Steps may use
+    results of earlier ones in the same way, inside their texts as ``{$name}`` (a list as SQL texts).
     """
 
     steps: tuple[Step, ...]

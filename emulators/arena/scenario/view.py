@@ -145,7 +145,7 @@ def _registers(view: View, rng: random.Random) -> None:
         _put(view, name, write_records(rows, view.theme.columns[name], _record_format(view, name)))
     state: JsonObject = {
         "quarantined": [*view.world.quarantined],
-        "revoked": [token.id for token in view.world.tokens if token.state == "revoked"][:3],
+        "revoked": [*[token.id for token in view.world.tokens if token.state == "revoked"][:3]],
         "rotated": [],
         "blocked": [*view.world.blocked],
         "notes": ["State taken over from the shift before."],

@@ -80,6 +80,7 @@ _AGENTS_MD = (
     "- **W4** Refusals refer to the absolute order's line here, lacking means to the line of M2, doubtful names to",
     "  every entry that fits.",
     "- **W5** Refer to a rectification, not to what it rectified. These orders and their papers are referred to under W4 only.",
+    "- **W6** Where the sealed notice's list matters, refer to the page of the list and to the page that rectifies it.",
 )
 
 _DEFINITIONS = (
@@ -194,7 +195,7 @@ HARBOUR = Theme(
         "transfers": "payments", "budget": "allotment", "advisory": "sealed notice",
         "version": "firmware", "queue": "waiting line", "board": "firmware board",
         "weekly": "tally of the week", "handover": "relief notes", "boss": "Harbour Master",
-        "retired": "laid up", "holder": "bearer", "registry": "roll",
+        "trace": "session mark", "owners": "keepers", "bad": "hostile", "retired": "laid up", "holder": "bearer", "registry": "roll",
     },
     fields={
         "when": "when", "agent": "unit", "action": "activity", "target": "object", "status": "result",

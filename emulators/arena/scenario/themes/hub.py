@@ -81,6 +81,7 @@ _AGENTS_MD = (
     "- **Q4** A denial cites the hard rule's line in this file, an unsupported task the line of C2, a",
     "  clarification each record that fits.",
     "- **Q5** What a correction replaced is not cited; the correction is. Operator files are cited under Q4 only.",
+    "- **Q6** Where the advisory's list matters, cite the page that lists the indicators and the page that corrects it.",
 )
 
 _DEFINITIONS = (
@@ -194,7 +195,7 @@ HUB = Theme(
         "transfers": "transfers", "budget": "budget", "advisory": "security advisory", "version": "version",
         "queue": "queue depth", "board": "version board", "weekly": "weekly report",
         "handover": "handover notes", "boss": "Chief Information Security Officer",
-        "retired": "retired", "holder": "holder", "registry": "registry",
+        "trace": "trace", "owners": "owners", "bad": "malicious", "retired": "retired", "holder": "holder", "registry": "registry",
     },
     fields={
         "when": "ts", "agent": "agent", "action": "action", "target": "target", "status": "status",
