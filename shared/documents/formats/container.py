@@ -85,6 +85,12 @@ class Container:
         return result
 
 
+def damaged_xml(error: etree.XMLSyntaxError, name: str) -> Unreadable:
+    """What to say of XML that the parser gave up on."""
+    bomb = "entity bomb: " if "entity" in str(error).lower() else ""
+    return Unreadable(f"{bomb}{name} is damaged XML: {error}")
+
+
 def parse_xml(data: bytes, name: str) -> Element:
     """The root element; entities are not expanded and nothing is fetched.
 
@@ -95,7 +101,7 @@ def parse_xml(data: bytes, name: str) -> Element:
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise Unreadable(f"{name} is damaged XML: {error}") from None
+        raise damaged_xml(error, name) from None
     doctype = root.getroottree().docinfo.internalDTD
     if doctype is not None and list(doctype.iterentities()):  # type: ignore[union-attr]
         raise Unreadable(f"entity bomb: {name} declares XML entities")

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import docx
 from docx.opc.exceptions import PackageNotFoundError
+from lxml import etree
 
 from shared.documents.document import Block, Document, Part, Table
 from shared.documents.formats import columns
-from shared.documents.formats.container import Container, Element
+from shared.documents.formats.container import Container, Element, damaged_xml
 from shared.documents.formats.ooxml import metadata
 from shared.documents.formats.sheets import metadata_block
 from shared.documents.locators import NOWHERE, Locator
@@ -44,6 +45,8 @@ def parse(data: bytes) -> Document:
     container = Container(data, "[Content_Types].xml")
     try:
         document = docx.Document(io.BytesIO(data))
+    except etree.XMLSyntaxError as error:
+        raise damaged_xml(error, "a part") from None
     except (KeyError, ValueError, PackageNotFoundError) as error:
         raise Unreadable(f"not a Word document: {error}") from None
     body = document.element.body
@@ -158,7 +161,7 @@ class _Reader:
             self._aside(" | ".join(filter(None, cells)), within)
             for cell in row.iter(f"{_W}p"):
                 self._anchored(cell)
-        if within is Part.TABLE and len(rows) > 1:
+        if within is Part.TABLE and len(rows) > 1 and any(map(any, rows)):
             self.tables.append(self._as_table(rows))
 
     def _as_table(self, rows: Sequence[Sequence[str]]) -> Table:

@@ -24,6 +24,8 @@ from shared.documents.locators import NOWHERE, Locator
 MAX_DEPTH = 6
 """What is nested deeper stays a value of the record or object around it."""
 MAX_TABLES = 200
+MAX_LOOSE = 10_000
+"""Elements of a list of mere values that become rows; a longer one is only text."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -150,7 +152,7 @@ class _Reader:
         line = self._line_at(item.start)
         if not silent:
             self._block({path: item.value} if path else item.value, locator, line)
-        if isinstance(item.value, list):
+        if isinstance(item.value, list) and len(item.value) <= MAX_LOOSE:
             rows = (_Row({"value": element}, locator, line) for element in item.value)
             self.rows.setdefault(path, []).extend(rows)
 

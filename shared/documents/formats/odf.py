@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from shared.documents.formats.container import Container, Element
@@ -44,19 +45,29 @@ def open_odf(data: bytes) -> tuple[Container, Element]:
 
 
 def paragraph_text(paragraph: Element) -> str:
-    """The text of a paragraph as shown, without comments, notes and boxes that are anchored in it."""
-    return "".join(_pieces(paragraph))
+    """The text of a paragraph as shown, without comments, notes and boxes that are anchored in it.
+
+    White space in the XML counts as one space, and not at all at either end (OpenDocument 1.3, part 3, 6.1.2).
+    """
+    text = _SPACES.sub(" ", "".join(_pieces(paragraph))).strip(" ")
+    return text.translate(_KEPT)
+
+
+_SPACES = re.compile(r"[ \t\r\n]+")
+_SPACE, _TAB, _BREAK = "\ue020", "\ue009", "\ue00a"
+"""Stand for the spaces, tabs and line breaks that are elements, until white space is dealt with."""
+_KEPT = str.maketrans({_SPACE: " ", _TAB: "\t", _BREAK: "\n"})
 
 
 def _pieces(element: Element) -> Iterator[str]:
     yield element.text or ""
     for child in element:
         if child.tag == f"{TEXT}s":
-            yield " " * min(int(child.get(f"{TEXT}c", "1")), 1000)
+            yield _SPACE * min(int(child.get(f"{TEXT}c", "1")), 1000)
         elif child.tag == f"{TEXT}tab":
-            yield "\t"
+            yield _TAB
         elif child.tag == f"{TEXT}line-break":
-            yield "\n"
+            yield _BREAK
         elif isinstance(child.tag, str) and child.tag not in APART:
             yield from _pieces(child)
         yield child.tail or ""

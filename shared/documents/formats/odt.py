@@ -119,7 +119,7 @@ class _Reader:
                 ]
             )
             locators.append(Locator(paragraph=before + 1) if self.count > before else self._here())
-        if part is Part.BODY and len(cells) > 1:
+        if part is Part.BODY and len(cells) > 1 and any(map(any, cells)):
             width = min(max(map(len, cells)), columns.MAX_COLUMNS)
             self.tables.append(
                 Table(
