@@ -212,7 +212,7 @@ def _explain(path: Path, data: Any, row: Any) -> str:
         named = f" ({rule['endpoint']})" if isinstance(rule, dict) and "endpoint" in rule else ""
         place = f"{path}: rule {number + 1}{named}"
         kind = rule.get("fault") if isinstance(rule, dict) else None
-        where = [part for part in where[2:] if part != kind]
+        where = where[3:] if where[2:3] == [kind] else where[2:]
     field = f": {'.'.join(where)}" if where else ""
     return f"faults: {place}{field}: {row['msg'].removeprefix('Value error, ')}"
 
@@ -228,6 +228,7 @@ class FaultPlan:
         self._seed = file.seed
         self._rules = [(rule, _pattern(rule.endpoint)) for rule in file.rules]
         self._seen: Counter[tuple[int, str]] = Counter()
+        self._matched = [0] * len(file.rules)
 
     def strike(self, method: str, path: str, account: str) -> tuple[AnyRule, int] | None:
         """The rule for this request and a number to draw from, the same in each run; None: all is well."""
@@ -236,19 +237,20 @@ class FaultPlan:
         for number, (rule, pattern) in enumerate(self._rules):
             if not pattern.fullmatch(request):
                 continue
+            self._matched[number] += 1
             apart = {"rule": "", "path": request, "account": account}[rule.per]
             if len(self._seen) >= _MOST_COUNTERS and (number, apart) not in self._seen:
                 apart = "(others)"
             self._seen[number, apart] += 1
-            occurrence = self._seen[number, apart]
-            draw = self._draw(number, apart, occurrence)
-            if found is None and rule.strikes(occurrence, draw / 2**64):
+            draw = self._draw(number)
+            if found is None and rule.strikes(self._seen[number, apart], draw / 2**64):
                 found = rule, draw
         return found
 
-    def _draw(self, number: int, apart: str, occurrence: int) -> int:
-        text = f"{self._seed}/{number}/{apart}/{occurrence}"
-        return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest())
+    def _draw(self, number: int) -> int:
+        """Drawn anew for each request that a rule matches; paths hold random ids and have no say in it."""
+        text = f"{self._seed}/{number}/{self._matched[number]}"
+        return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
 
 
 def _pattern(endpoint: str) -> re.Pattern[str]:

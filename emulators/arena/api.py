@@ -23,7 +23,7 @@ from emulators.arena.teams import Team
 from emulators.arena.work import Submission, TaskWork, content_type, run_manifest
 from emulators.clock import iso
 from shared.errors import Refused, ToolError
-from shared.models import Effect, Source
+from shared.models import Effect
 
 PREFIX = "/api/v1"
 
@@ -209,7 +209,7 @@ class Api:
                 page.count("duplicate_submits", task)
             raise
         page.count("submits", task)
-        sources = [Source(**source.model_dump()) for source in given.sources]
+        sources = [source.source() for source in given.sources]
         grade = scoring.grade(work.task, given.outcome, given.answer, sources, work.state.done)
         effort = f"Effort: {work.tool_calls} tool call{'' if work.tool_calls == 1 else 's'}"
         work.submission = Submission(

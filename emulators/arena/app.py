@@ -80,9 +80,10 @@ class ArenaApp:
             assert isinstance(error, Refused)
             return replies.error(str(error), error.status or 400)
 
-        async def no_endpoint(_: Request, error: Exception) -> Response:
+        async def no_endpoint(request: Request, error: Exception) -> Response:
             assert isinstance(error, HTTPException)
-            return replies.error(str(error.detail).lower(), error.status_code, error.headers)
+            headers = {"allow": self._allowed(request.scope)} if error.status_code == 405 else None
+            return replies.error(str(error.detail).lower(), error.status_code, headers)
 
         async def break_down(_: Request, _error: Exception) -> Response:
             return replies.error("internal error", 500)
@@ -109,6 +110,14 @@ class ArenaApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._app(scope, receive, send)
+
+    def _allowed(self, scope: Scope) -> str:
+        """The methods of a path, which may be spread over several routes."""
+        found: set[str] = set()
+        for route in self.routes:
+            if route.matches(scope)[0] is not Match.NONE:
+                found |= route.methods or set()
+        return ", ".join(sorted(found))
 
     def _account(self, scope: Scope) -> str | None:
         if not scope["path"].startswith(PREFIX):

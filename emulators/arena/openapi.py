@@ -119,8 +119,12 @@ def _operation(method: str, path: str, operation: Operation, schemas: Any) -> di
         },
     }
     if operation.body is not None:
-        schema = schemas[operation.body, "validation"] if _is_model(operation.body) else {"type": "object"}
-        described["requestBody"] = {"content": {_JSON: {"schema": schema}}}
+        content: dict[str, Any] = {"type": "object"}
+        demanded = False
+        if isinstance(operation.body, type) and issubclass(operation.body, BaseModel):
+            content = schemas[operation.body, "validation"]
+            demanded = any(field.is_required() for field in operation.body.model_fields.values())
+        described["requestBody"] = {"required": demanded, "content": {_JSON: {"schema": content}}}
     return described
 
 
@@ -138,7 +142,7 @@ def _parameters(path: str, query: Sequence[tuple[str, str]]) -> list[dict[str, A
 
 def _content(answers: Sequence[type], schemas: Any) -> dict[str, Any]:
     if not answers:
-        return {"application/octet-stream": {}}
+        return {"*/*": {}}
     found = [schemas[answer, _mode(answer)] for answer in answers]
     return {_JSON: {"schema": found[0] if len(found) == 1 else {"anyOf": found}}}
 

@@ -24,7 +24,7 @@ from shared.errors import Refused
 from shared.models import Kind
 
 DEV_THEME = "hub"
-FINAL_THEME = "final"
+FINAL_THEME = "harbour"
 
 _MOST_RUNS = 2_000
 """The oldest runs beyond are forgotten."""

@@ -10,7 +10,15 @@ import json
 import math
 from typing import Annotated, Any, Literal, NotRequired, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    field_validator,
+)
 from typing_extensions import TypedDict
 
 from shared.errors import Refused
@@ -47,15 +55,32 @@ class RunBody(_Body):
         return int(value)
 
 
-class SourceBody(Source):
-    """One citation of a submission; fields that nobody knows are ignored."""
+def _no_other_type(value: object) -> object:
+    """Python takes ``true`` and ``"1"`` for whole numbers, JSON does not."""
+    if isinstance(value, bool | str):
+        raise ValueError("must be a whole number")
+    return value
 
-    model_config = ConfigDict(frozen=True, extra="ignore", str_max_length=1000)
 
-    @field_validator("record", mode="before")
-    @classmethod
-    def _may_be_a_number(cls, value: object) -> object:
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+WholeNumber = Annotated[int, BeforeValidator(_no_other_type)]
+Place = Annotated[WholeNumber, Field(ge=1)]
+
+
+class SourceBody(_Body):
+    """One citation of a submission; fields that nobody knows are ignored, a record may be a number."""
+
+    path: Annotated[str, Field(max_length=1000)]
+    page: Place | None = None
+    record: Annotated[str, Field(max_length=1000)] | WholeNumber | None = None
+    sheet: Annotated[str, Field(max_length=1000)] | None = None
+    row: Place | None = None
+    paragraph: Place | None = None
+    line: Place | None = None
+
+    def source(self) -> Source:
+        """The citation in our own words."""
+        record = None if self.record is None else str(self.record)
+        return Source(**{**self.model_dump(), "record": record})
 
 
 class SubmitBody(_Body):
