@@ -22,7 +22,8 @@ settings = Settings.load()
 app = Celery("scrimmage", include=["workers.jobs"])
 app.conf.update(celery_config(settings))
 app.conf.task_queues = [
-    Queue(name, Exchange(name), routing_key=name)  # as a sender names them that knows only the queue
+    # as a sender names them that knows only the queue
+    Queue(name, Exchange(name), routing_key=name)  # type: ignore[no-untyped-call]
     for name in (QUEUE_SOLVE, QUEUE_FINISH, QUEUE_FINAL)
 ]
 

@@ -16,9 +16,10 @@ from shared.deadline import Deadline
 from shared.errors import ComeBack, DeadlinePassed, LeaseLost, NotAuthorised, SolverFault, Unavailable
 from shared.models import EffectResult, JsonObject, Solution, ToolResult, plain
 from shared.platforms.base import Platform
+from shared.workspace.trust import TrustedTools
 from workers.context import TaskContext, Tools
-from workers.guard import Policy
 from workers.leases import Held
+from workers.policy import Policy
 from workers.transcript import Transcript
 from workers.worker import Worker
 
@@ -69,7 +70,7 @@ class Asking:
         """
         solver = self._worker.solvers.get(self._solver)
         context = TaskContext(
-            tools=Tools(self.workspace, self._listed, self._remote, self._transcript),
+            tools=Tools(self.workspace, self._trusted, self._listed, self._remote, self._transcript),
             workspace=self.workspace,
             deadline=self._deadline,
             transcript=self._transcript,
@@ -94,14 +95,20 @@ class Asking:
         if not self._opened:
             self._held.check()
             with self._waiting("the workspace"):
-                self._workspace = self._worker.open_workspace(self._run, self._task, self._deadline)
+                self._workspace = self._worker.open_workspace(
+                    self._platform, self._run, self._task, self._deadline
+                )
             self._opened = True
         return self._workspace
 
     def policy(self) -> Policy:
         """What the operator files of the workspace say about effects."""
         workspace = self.workspace()
-        return Policy.read(workspace) if workspace is not None else Policy()
+        return Policy() if workspace is None else Policy.read(workspace.paths(), workspace.bytes)
+
+    def _trusted(self, workspace: Workspace) -> TrustedTools:
+        trust = self._worker.trust(self._platform, self._run)
+        return TrustedTools(workspace.tools, self._remote, trust, workspace.paths())
 
     def _listed(self) -> Mapping[str, JsonObject]:
         with self._waiting("the list of tools"):
@@ -127,10 +134,10 @@ class Asking:
         workspace = self.workspace() if solution.sources else None
         if workspace is None:
             return solution
-        kept, dropped = workspace.check_sources(solution.sources)
-        for source, why in dropped:
-            self._transcript.add("source_dropped", source=source.wire(), why=why)
-        return solution.model_copy(update={"sources": tuple(kept)})
+        checked = workspace.check_sources(solution.sources)
+        for note in checked.notes:
+            self._transcript.add("source_checked", source=note.source.wire(), why=note.why)
+        return solution.model_copy(update={"sources": checked.sources})
 
 
 def _checked(returned: object) -> Solution:

@@ -15,6 +15,7 @@ from shared.models import EffectResult, JsonObject, Solution, Task, ToolResult
 from workers.transcript import Transcript
 
 if TYPE_CHECKING:
+    from shared.workspace.trust import TrustedTools
     from shared.workspace.workspace import Workspace
 
 
@@ -30,10 +31,12 @@ class Solver(Protocol):
 
 
 class Tools:
-    """The read-only tools of a task: answered from the workspace where possible, else by the platform.
+    """The read-only tools of a task: answered from the workspace where that has proved right, else by the
+    platform.
 
     Args:
         workspace: gives the task's workspace, None where the platform has no files.
+        trusted: its tools, with what the pool knows of their answers.
         listed: gives the platform's tools by name; an entry with ``effect`` true changes state.
         remote: calls a tool on the platform.
         transcript: every call is noted in it.
@@ -42,11 +45,13 @@ class Tools:
     def __init__(
         self,
         workspace: Callable[[], Workspace | None],
+        trusted: Callable[[Workspace], TrustedTools],
         listed: Callable[[], Mapping[str, JsonObject]],
         remote: Callable[[str, Mapping[str, JsonValue]], ToolResult],
         transcript: Transcript,
     ) -> None:
         self._workspace = workspace
+        self._trusted = trusted
         self._listed = listed
         self._remote = remote
         self._transcript = transcript
@@ -82,7 +87,7 @@ class Tools:
     def _call(self, name: str, args: Mapping[str, JsonValue]) -> tuple[JsonValue, str]:
         workspace = self._workspace()
         if workspace is not None and name in workspace.tools.names:
-            return workspace.tools.call(name, args), "local"
+            return self._trusted(workspace).call(name, args)
         tool = self._listed().get(name)
         if tool is None:
             raise ToolError(f"there is no tool {name!r} here; known: {', '.join(self.names) or 'none'}")

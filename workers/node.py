@@ -6,6 +6,7 @@ comes. Only the node itself can see that, so it leaves and lets its supervisor s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import threading
@@ -19,7 +20,8 @@ import structlog
 from celery.worker import state as celery_state
 from pydantic import SecretStr
 
-from shared.errors import Unavailable
+from shared.errors import SettingsError, Unavailable
+from shared.platforms import registry
 from shared.pool.fleet import Heartbeat, Role
 from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE
 from shared.settings import Settings, fingerprint
@@ -29,7 +31,7 @@ from workers.tend import Tender
 BEAT_SECONDS = 2.0
 ROUND_SECONDS = 0.5
 DEAF_LEASES = 1.5
-"""A queue may hold jobs, slots be free and nothing come for so many lease times (15 s) before it is deafness."""
+"""So many lease times (15 s) a queue may hold jobs, slots be free and nothing come; then it is deafness."""
 
 EXIT_DEAF = 71
 
@@ -90,7 +92,7 @@ class Node:
         self._tender = Tender(self._worker.pool, self._worker.name, settings.lease_seconds)
         self._hearing = Hearing(DEAF_LEASES * settings.lease_seconds)
         self._solvers = self._worker.solvers.fingerprints()
-        self._keys = _key_fingerprints(settings)
+        self._keys = _key_fingerprints(settings) | _accounts(self._worker, settings)
 
     @classmethod
     def of(cls, consumer: Any, settings: Settings) -> Node:
@@ -138,6 +140,15 @@ class Node:
         if self._hearing.deaf(waiting=waiting, free=free, taken=taken):
             log.error("consumer_deaf", node=self.name, waiting=waiting, free=free)
             self._worker.leave(EXIT_DEAF)
+
+
+def _accounts(of: worker.Worker, settings: Settings) -> dict[str, str]:
+    """By platform, the account that this machine plays with there; none where its key is not set."""
+    found = {}
+    for name in registry.platforms(settings):
+        with contextlib.suppress(SettingsError):
+            found[name] = of.platform(name).account()
+    return found
 
 
 def _key_fingerprints(settings: Settings) -> dict[str, str]:

@@ -25,10 +25,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
-from shared.pool.pool import Pool
 
 from shared.errors import ScrimmageError, SettingsError
 from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, broker_url
+from shared.pool.pool import Pool
 from shared.settings import Settings
 from workers import logs
 

@@ -8,23 +8,24 @@ import socket
 import threading
 import time
 import uuid
-from typing import TYPE_CHECKING
 
 import structlog
 
 from shared.deadline import Deadline
+from shared.documents.sandbox import Parsers
 from shared.models import Run, Task
 from shared.platforms import registry
 from shared.platforms.base import Platform
 from shared.pool.ledger import Lease
 from shared.pool.pool import Pool
 from shared.settings import Settings
+from shared.workspace.fetcher import Fetcher
+from shared.workspace.parse_cache import ParseCache
+from shared.workspace.trust import Trust
+from shared.workspace.workspace import Workspace, Workspaces
 from workers.leases import Leases
 from workers.logs import Mask
 from workers.solvers.registry import Solvers
-
-if TYPE_CHECKING:
-    from shared.workspace.workspace import Workspace
 
 EXIT_STUCK = 70
 """Exit status of a process that gave up because too many of its solvers never returned."""
@@ -50,7 +51,9 @@ class Worker:
         self.solvers = Solvers(settings)
         self.mask = Mask.of(settings)
         self.leases = Leases(self.pool.ledger, settings.lease_seconds, self._count_stuck)
+        self._workspaces = Workspaces(ParseCache.over(self.pool, Parsers()))
         self._platforms: dict[str, Platform] = {}
+        self._trusts: dict[tuple[str, str | None], Trust] = {}
         self._lock = threading.Lock()
         self._leaving = False
 
@@ -69,13 +72,28 @@ class Worker:
                 self._platforms[name] = registry.create(name, self.settings, self.pool)
             return self._platforms[name]
 
-    def open_workspace(self, run: Run, task: Task, deadline: Deadline) -> Workspace | None:
+    def open_workspace(
+        self, platform: Platform, run: Run, task: Task, deadline: Deadline
+    ) -> Workspace | None:
         """The workspace of one task, its files fetched where the pool does not have them yet.
 
         Returns:
             None where the platform has no files.
+
+        Raises:
+            Unavailable, Refused, DeadlinePassed: the files did not come.
         """
-        return None
+        fetcher = Fetcher(self.pool, platform, run)
+        paths = fetcher.ensure(task, deadline)
+        if not paths:
+            return None
+        return self._workspaces.open(paths, lambda sha: fetcher.bytes(task, sha, deadline), deadline)
+
+    def trust(self, platform: Platform, run: Run) -> Trust:
+        """What the pool knows of its local tools' answers on this account and theme."""
+        origin = f"{platform.name}:{platform.account()}"
+        with self._lock:
+            return self._trusts.setdefault((origin, run.theme), Trust(self.pool.redis, origin, run.theme))
 
     def ask_finish(self, lease: Lease) -> None:
         """Send a finish job for the run that ``lease`` belongs to."""

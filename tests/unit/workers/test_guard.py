@@ -3,7 +3,8 @@
 import pytest
 
 from shared.models import Effect
-from workers.guard import Guard, Policy
+from workers.guard import Guard
+from workers.policy import Policy
 
 INSIDE = Policy(mail_domains=frozenset({"inside.test"}))
 
@@ -51,9 +52,18 @@ def test_a_message_without_an_address_does_not_leave():
 )
 def test_personal_data_does_not_leave_for_where_nobody_vouches(text):
     guard = Guard(Policy)
-    assert guard.check(mail("press@outside.test", body=text)).rule == "personal-data-leaves"
-    assert guard.check(mail("press@outside.test", subject=text)).rule == "personal-data-leaves"
+    assert guard.check(mail("press@outside.test", body=text)).rule == "personal-data-stays"
+    assert guard.check(mail("press@outside.test", subject=text)).rule == "personal-data-stays"
     assert Guard(lambda: INSIDE).check(mail("ana@inside.test", body=text)).allowed
+
+
+def test_where_the_operator_says_so_personal_data_stays_whoever_wants_it():
+    guard = Guard(lambda: Policy(mail_domains=frozenset({"inside.test"}), personal_stays=True))
+    text = "Call her: +49 170 555 12 34."
+    assert guard.check(mail("ana@inside.test", body=text)).rule == "personal-data-stays"
+    draft = Effect(tool="write", args={"path": "/drafts/a.md", "content": "bo.private@home.test"})
+    assert guard.check(draft).rule == "personal-data-stays"
+    assert guard.check(mail("ana@inside.test", body="Ask team@inside.test.")).allowed
 
 
 def test_plain_figures_are_no_personal_data():
@@ -61,10 +71,9 @@ def test_plain_figures_are_no_personal_data():
     assert Guard(Policy).check(mail("press@outside.test", body=text)).allowed
 
 
-def test_operator_files_are_read_when_the_first_mail_asks_for_it_and_once():
+def test_operator_files_are_read_once():
     asked = []
     guard = Guard(lambda: asked.append(1) or INSIDE)
-    guard.check(Effect(tool="write", args={"path": "/drafts/a", "content": ""}))
     assert asked == []
     guard.check(mail("a@inside.test"))
     guard.check(mail("b@inside.test"))
