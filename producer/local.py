@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,17 +123,19 @@ def _start_workers(settings: Settings, pool: Pool, say: Say, stack: ExitStack) -
     log = settings.data / "worker.log"
     command = [sys.executable, "-m", "workers.supervise", "--role", "both"]
     began = time.monotonic()
+    others = {beat.node for beat in pool.fleet.live()}
     process = _spawn(command, settings, log, stack)
     deadline = Deadline.after(_WORKERS_UP_SECONDS)
-    while not _serving(pool):
+    while not _serving(pool, others):
         if process.poll() is not None or deadline.passed:
             raise Unavailable(f"the workers did not come up; the end of {log}:\n{_tail(log)}")
         time.sleep(0.1)
     say(f"workers  up ({time.monotonic() - began:.1f} s, log {log})")
 
 
-def _serving(pool: Pool) -> bool:
-    roles = {beat.role for beat in pool.fleet.live()}
+def _serving(pool: Pool, others: Collection[str]) -> bool:
+    """True once workers live beside those that were seen before (perhaps the last signs of dead ones)."""
+    roles = {beat.role for beat in pool.fleet.live() if beat.node not in others}
     return bool(roles & {"solve", "both"}) and bool(roles & {"finish", "both"})
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from pydantic import SecretStr
 
 from producer.cli.output import dollars, results, say, score, seconds, table
 from shared.models import RunRequest
@@ -45,7 +46,7 @@ def demo(
                 "broker_url": None,
                 "cache_url": None,
                 "arena_url": emulator.url,
-                "arena_key": emulator.key,
+                "arena_key": SecretStr(emulator.key),
                 "data": settings.data / "demo",
             }
         )
