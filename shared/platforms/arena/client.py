@@ -102,10 +102,10 @@ class ArenaClient:
     def workspace_zip(self, ref: RunRef, task_id: str, limit: int, deadline: Deadline) -> bytes:
         return self._raw(f"{_task(ref, task_id)}/workspace.zip", ref, limit, deadline)
 
-    def blob(self, ref: RunRef, sha256: str, task_id: str, limit: int, deadline: Deadline) -> bytes:
-        """``task_id``: one whose manifest lists the hash; the platform finds it faster so."""
+    def blob(self, ref: RunRef, sha256: str, hint: str | None, limit: int, deadline: Deadline) -> bytes:
+        """``hint``: a task that lists the hash; None has the whole run searched."""
         path = f"{_run(ref)}/blobs/{segment(sha256)}"
-        return self._raw(path, ref, limit, deadline, params={"task": task_id})
+        return self._raw(path, ref, limit, deadline, params={"task": hint} if hint else None)
 
     def manifest(self, ref: RunRef, deadline: Deadline) -> Manifest:
         path = f"{_run(ref)}/manifest"

@@ -38,7 +38,10 @@ class ArenaFiles:
 
     def blob(self, sha256: str, task_id: str, deadline: Deadline) -> bytes:
         limit = self.sizes.get(sha256, FILE_BYTES)
-        return self.client.blob(self.ref, sha256, task_id, limit, deadline)
+        try:
+            return self.client.blob(self.ref, sha256, task_id, limit, deadline)
+        except NotFound:  # that task has changed the file since; others may have it as it was
+            return self.client.blob(self.ref, sha256, None, limit, deadline)
 
     def bundle(self, task_id: str, deadline: Deadline) -> bytes | None:
         try:

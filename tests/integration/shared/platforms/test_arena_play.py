@@ -1,0 +1,357 @@
+"""Tools, submits, looks and the end of a run, against the emulator, with and without faults."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.deadline import Deadline
+from shared.errors import Conflict, DeadlinePassed, NotAuthorised, NotFound, Unclear
+from shared.models import Effect, Kind, Receipt, Run, RunRequest, Solution, Source
+from shared.platforms.arena.platform import ArenaPlatform
+from shared.platforms.base import Prepared
+from tests.support.arena import LOG
+from tests.support.played_arena import PlayedArena, Rule
+
+SOON = Deadline.after(60)
+SUBMIT = "POST /runs/{run_id}/tasks/{task_id}/submit"
+SOLUTIONS = {
+    "t01": Solution(answer=7, sources=(Source(path=LOG, line=10), Source(path="/AGENTS.md", line=1))),
+    "t02": Solution(answer=["agent-02", "agent-01"]),
+    "t03": Solution(outcome="DENIED_SECURITY", effects=(Effect(tool="containment"),)),
+}
+FAULTS: dict[str, Rule] = {
+    "answer lost": {"fault": "drop", "when": "after"},
+    "request lost": {"fault": "drop", "when": "before"},
+    "500, not carried out": {"fault": "status", "status": 500},
+    "500, carried out": {"fault": "status", "status": 500, "when": "after"},
+    "502 of a gateway, carried out": {"fault": "status", "status": 502, "body": "html", "when": "after"},
+    "504 of a gateway": {"fault": "status", "status": 504, "body": "html"},
+    "answer cut off": {"fault": "truncate"},
+    "answer shorter": {"fault": "truncate", "length": "cut"},
+    "answer without a body": {"fault": "truncate", "length": "cut", "keep": 0.0},
+    "answer too late": {"fault": "hang", "seconds": 0.7, "when": "after"},
+    "too late to be sure": {"fault": "hang", "seconds": 0.7},
+    "429": {"fault": "too_many"},
+}
+every_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
+
+
+def begin(arena: PlayedArena, kind: Kind = Kind.DEV, **settings: object) -> tuple[ArenaPlatform, Run]:
+    platform = arena.platform(**settings)
+    return platform, platform.open(RunRequest(kind=kind, seed=7), Prepared(), "req-1")
+
+
+def submit(platform: ArenaPlatform, run: Run, deadline: Deadline = SOON) -> dict[str, Receipt]:
+    return {receipt.task_id: receipt for receipt in platform.submit(run, SOLUTIONS, deadline)}
+
+
+def test_answers_arrive_as_they_are_and_bring_their_grades(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+
+    receipts = submit(platform, run)
+
+    assert [receipts[task].accepted for task in ("t01", "t02", "t03")] == [True] * 3
+    grade = receipts["t01"].grade
+    assert grade is not None
+    assert (grade.answer_score, grade.constraints_ok) == (1.0, True)
+    assert (grade.sources_hit, grade.sources_expected) == (2, 3)
+    assert "Answer ✓" in grade.feedback
+    shown = {r.task_id: r.submission for r in platform.finish(run, SOON).reveals}
+    assert shown["t01"] == {
+        "outcome": "OK",
+        "answer": 7,
+        "sources": [{"path": LOG, "line": 10}, {"path": "/AGENTS.md", "line": 1}],
+    }
+    assert shown["t03"] == {"outcome": "DENIED_SECURITY", "answer": None, "sources": []}
+
+
+@every_fault
+@pytest.mark.parametrize("kind", Kind)
+def test_each_task_is_submitted_exactly_once(arena: PlayedArena, fault: Rule, kind: Kind) -> None:
+    arena.start([{"endpoint": "POST /runs/*/tasks/*/submit", "first": 1, "per": "path"} | fault])
+    platform, run = begin(arena, kind, http_timeout=0.5)
+
+    receipts = submit(platform, run)
+
+    assert {task for task, receipt in receipts.items() if receipt.accepted} == set(SOLUTIONS)
+    assert set(arena.books()["submits"].values()) == {1}
+    assert sum(arena.books()["faults"].values()) >= 3
+    graded = [receipt.grade is not None for receipt in receipts.values()]
+    assert graded == [kind is Kind.DEV] * 3
+
+
+def test_what_is_submitted_already_is_shown_and_not_posted_again(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+    first = submit(platform, run)
+    posts = arena.count(SUBMIT)
+
+    again = submit(platform, run)
+
+    assert {task: receipt.accepted for task, receipt in again.items()} == dict.fromkeys(SOLUTIONS, True)
+    assert again["t02"].grade is not None
+    assert first["t02"].grade is not None
+    assert again["t02"].grade.score == first["t02"].grade.score
+    assert arena.count(SUBMIT) == posts + 3, "the 409 of each, and then only one look"
+    assert arena.count("GET /runs/{run_id}") == 1
+
+
+def test_a_run_that_is_over_takes_no_answer(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+    platform.finish(run, SOON)
+
+    receipts = submit(platform, run)
+
+    assert {task: receipt.accepted for task, receipt in receipts.items()} == dict.fromkeys(SOLUTIONS, False)
+    assert receipts["t01"].reason == "the run is finished"
+
+
+def test_a_deadline_that_passes_in_the_middle_leaves_the_rest_refused(arena: PlayedArena) -> None:
+    arena.start(
+        [{"endpoint": "POST /runs/*/tasks/t02/submit", "first": 1, "fault": "deadline", "seconds": 0}]
+    )
+    platform, run = begin(arena, Kind.FINAL)
+
+    receipts = {}
+    for task_id, solution in SOLUTIONS.items():
+        (receipts[task_id],) = platform.submit(run, {task_id: solution}, SOON)
+    assert [receipts[task].accepted for task in SOLUTIONS] == [True, False, False]
+    assert receipts["t03"].reason == "the run is expired"
+    card = platform.finish(run, SOON)
+    assert (card.status, card.tasks_submitted, card.tasks_total) == ("expired", 1, 3)
+
+
+def test_an_answer_that_the_platform_refuses_does_not_hold_up_the_others(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+    bad = {
+        "t01": Solution(outcome="MAYBE"),
+        "t02": Solution(answer=float("nan")),
+        "t09": Solution(answer=1),
+        "t03": Solution(answer="done"),
+    }
+
+    receipts = {receipt.task_id: receipt for receipt in platform.submit(run, bad, SOON)}
+
+    assert receipts["t03"].accepted
+    assert not any(receipts[task].accepted for task in ("t01", "t02", "t09"))
+    assert "outcome" in str(receipts["t01"].reason)
+    assert "not JSON" in str(receipts["t02"].reason)
+    assert "no such task" in str(receipts["t09"].reason)
+
+
+def test_receipts_that_came_are_handed_on_before_a_failure(arena: PlayedArena) -> None:
+    arena.start([{"endpoint": "POST /runs/*/tasks/t02/submit", "fault": "status", "status": 403}])
+    platform, run = begin(arena)
+    received = []
+
+    with pytest.raises(NotAuthorised):
+        for receipt in platform.submit(run, SOLUTIONS, SOON):
+            received.append(receipt.task_id)
+    assert sorted(received) == ["t01", "t03"]
+
+
+def test_submits_end_with_the_deadline(arena: PlayedArena) -> None:
+    arena.start([{"endpoint": "POST /runs/*/tasks/t02/submit", "fault": "too_many", "retry_after": 30}])
+    platform, run = begin(arena)
+
+    with pytest.raises(DeadlinePassed):
+        submit(platform, run, Deadline.after(1))
+
+
+def test_a_submit_that_never_gets_a_clear_answer_is_called_unclear(arena: PlayedArena) -> None:
+    arena.start([{"endpoint": "POST /runs/*/tasks/t01/submit", "fault": "drop", "when": "before"}])
+    platform, run = begin(arena, sleep=lambda _: None)
+
+    with pytest.raises(Unclear, match="t01"):
+        submit(platform, run)
+    assert sorted(arena.books()["submits"]) == [f"{run.run_id}/t02", f"{run.run_id}/t03"]
+
+
+def test_a_revoked_key_ends_the_submits(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+    arena.app.arena.teams.get("team-1").revoked = True
+
+    with pytest.raises(NotAuthorised):
+        submit(platform, run)
+
+
+@every_fault
+def test_an_effect_is_sent_once_whatever_becomes_of_its_answer(arena: PlayedArena, fault: Rule) -> None:
+    arena.start([{"endpoint": "POST /runs/*/tasks/*/tools/send_message", "first": 1} | fault])
+    platform, run = begin(arena, http_timeout=0.5)
+    mail = {"to": "duty@example.test", "subject": "s", "body": "b"}
+
+    if fault["fault"] == "too_many":  # refused before it was looked at: no doubt about that
+        assert platform.call_tool(run, run.tasks[2], "send_message", mail, SOON).ok
+        return
+    with pytest.raises(Unclear, match="send_message"):
+        platform.call_tool(run, run.tasks[2], "send_message", mail, SOON)
+    assert arena.books()["requests"] == 2, "POST /runs and the effect"
+
+
+@every_fault
+def test_a_read_only_tool_is_called_again(arena: PlayedArena, fault: Rule) -> None:
+    arena.start([{"endpoint": "POST /runs/*/tasks/*/tools/threat_intel", "first": 1} | fault])
+    platform, run = begin(arena, http_timeout=0.5)
+
+    answer = platform.call_tool(run, run.tasks[0], "threat_intel", {"indicator": "bad.test"}, SOON)
+    assert answer.ok
+    assert answer.result
+    assert sum(arena.books()["faults"].values()) == 1
+
+
+@pytest.mark.parametrize("status", [200, 400, 404])
+@pytest.mark.parametrize("name", ["unheard_of", "..", "a/b"])
+def test_a_tool_that_does_not_exist_is_an_error_of_the_call(
+    arena: PlayedArena, status: int, name: str
+) -> None:
+    arena.start(choices={"unknown_tool": status})
+    platform, run = begin(arena)
+
+    answer = platform.call_tool(run, run.tasks[0], name, {}, SOON)
+    assert not answer.ok
+    assert answer.error
+
+
+def test_a_tools_error_is_passed_on(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+
+    answer = platform.call_tool(run, run.tasks[0], "read", {"path": "/nowhere.md"}, SOON)
+    assert not answer.ok
+    assert "nowhere" in str(answer.error)
+
+
+def test_a_tool_call_on_a_frozen_task_is_a_conflict(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+    submit(platform, run)
+
+    with pytest.raises(Conflict, match="submitted"):
+        platform.call_tool(run, run.tasks[0], "tree", {}, SOON)
+
+
+def test_tools_are_listed_once_for_the_whole_pool(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+
+    tools = platform.tools(run)
+    assert arena.platform().tools(run) == tools
+    assert platform.tools(run) == tools
+
+    assert arena.count("GET /tools") == 1
+    assert {name for name, tool in tools.items() if tool["effect"]} == {
+        "containment",
+        "send_message",
+        "write",
+    }
+    assert tools["threat_intel"]["description"]
+
+
+@every_fault
+@pytest.mark.parametrize("kind", Kind)
+def test_a_run_is_finished_whatever_becomes_of_the_answer(
+    arena: PlayedArena, fault: Rule, kind: Kind
+) -> None:
+    arena.start([{"endpoint": "POST /runs/*/finish", "first": 1} | fault])
+    platform, run = begin(arena, kind, http_timeout=0.5)
+    submit(platform, run)
+
+    card = platform.finish(run, SOON)
+
+    assert sum(arena.books()["faults"].values()) == 1
+    assert (card.status, card.tasks_submitted, card.tasks_total) == ("finished", 3, 3)
+    assert len(card.reveals) == (3 if kind is Kind.DEV else 0)
+    assert (card.accuracy is not None) == (kind is Kind.DEV)
+    assert platform.finish(run, SOON).accuracy == card.accuracy, "closing again changes nothing"
+
+
+def test_the_scorecard_reveals_what_was_expected(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+    submit(platform, run)
+
+    card = platform.finish(run, SOON)
+
+    reveal = next(reveal for reveal in card.reveals if reveal.task_id == "t02")
+    assert reveal.expected_outcome == "OK"
+    assert reveal.expected_answer == ["agent-01", "agent-02"]
+    assert {"path": LOG, "line": 10} in reveal.expected_sources
+    assert reveal.grade is not None
+    assert reveal.grade.answer_score == 1.0
+    assert card.final_score is not None
+    assert platform.refresh(run, SOON).final_score == card.final_score
+
+
+@pytest.mark.parametrize("status", [200, 409])
+def test_an_expired_run_gives_its_scorecard(arena: PlayedArena, status: int) -> None:
+    arena.start(choices={"finish_on_expired": status})
+    platform, run = begin(arena, Kind.FINAL)
+    list(platform.submit(run, {"t01": SOLUTIONS["t01"]}, SOON))
+    arena.app.arena.clock.advance(1801)
+
+    card = platform.finish(run, SOON)
+    assert (card.status, card.tasks_submitted, card.tasks_total) == ("expired", 1, 3)
+
+
+def test_scores_of_a_final_run_come_later(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena, Kind.FINAL)
+    submit(platform, run)
+    assert platform.finish(run, SOON).final_score is None
+
+    arena.app.arena.runs.publish()
+    assert platform.refresh(run, SOON).final_score is not None
+
+
+def test_a_look_shows_what_the_platform_knows(arena: PlayedArena) -> None:
+    arena.start(choices={"clock_skew": -3600.0})
+    platform, run = begin(arena, Kind.FINAL)
+    platform.call_tool(run, run.tasks[0], "tree", {}, SOON)
+    list(platform.submit(run, {"t01": SOLUTIONS["t01"]}, SOON))
+
+    view = platform.look(run, SOON)
+    assert view.status == "active"
+    assert view.seconds_left == pytest.approx(1799, abs=2)
+    assert [view.tasks[task].submitted for task in SOLUTIONS] == [True, False, False]
+    assert view.tasks["t01"].tool_calls == 1
+    assert view.scorecard is None
+
+
+def test_an_unknown_run_is_not_found(arena: PlayedArena) -> None:
+    arena.start()
+    platform, run = begin(arena)
+    unknown = run.model_copy(update={"run_id": "run_unknown"})
+
+    for ask in (platform.look, platform.finish, platform.refresh):
+        with pytest.raises(NotFound):
+            ask(unknown, SOON)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        {"envelope": "data", "create_status": 201, "extra_fields": True},
+        {"nulls": "left out", "check_order": "body", "empty_body": "refused", "runs_page": 1},
+        {"seeds": "small", "retry_after": "date", "result_shape": "wrapped", "final_seed_shown": True},
+    ],
+)
+@pytest.mark.parametrize("kind", Kind)
+def test_a_whole_run_plays_under_other_readings_of_the_text(
+    arena: PlayedArena, choices: dict[str, object], kind: Kind
+) -> None:
+    arena.start(choices=choices)
+    platform, run = begin(arena, kind)
+
+    assert platform.tools(run)["write"]["effect"]
+    assert platform.call_tool(run, run.tasks[0], "tree", {}, SOON).ok
+    assert LOG in platform.files(run, run.tasks[0]).paths
+    assert all(receipt.accepted for receipt in submit(platform, run).values())
+    assert platform.look(run, SOON).tasks["t01"].tool_calls == 1
+    card = platform.finish(run, SOON)
+    assert (card.status, card.tasks_submitted) == ("finished", 3)
+    assert [shown["run_id"] for shown in platform.runs(SOON)] == [run.run_id]
