@@ -78,7 +78,7 @@ class Openings(Scripts):
 
     def reject(self, request_id: str, reason: str) -> None:
         """The platform refused the request, or it was given up before anything was sent."""
-        names = [keys.OPENINGS, keys.REJECTIONS, keys.CLAIMS, keys.RUNS]
+        names = [keys.OPENINGS, keys.REJECTIONS, keys.CLAIMS]
         self._call("reject", names, request_id, brief(reason))
 
     def rejections(self) -> list[Rejection]:

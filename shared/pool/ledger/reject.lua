@@ -1,5 +1,5 @@
--- opening -> rejected. KEYS: openings, rejections, claims, runs. ARGV: clock, request id, reason.
--- A repeat finds no opening and changes nothing. Claims on runs that never came to be are given back.
+-- opening -> rejected. KEYS: openings, rejections, claims. ARGV: clock, request id, reason.
+-- A repeat, or a request whose run is open, finds no opening and changes nothing. Claims are given back.
 -- include ledger/clock
 local opening = redis.call('HGET', KEYS[1], ARGV[2])
 if not opening then
@@ -11,7 +11,7 @@ redis.call('LTRIM', KEYS[2], 0, 49)
 redis.call('HDEL', KEYS[1], ARGV[2])
 local claims = redis.call('HGETALL', KEYS[3])
 for at = 1, #claims, 2 do
-  if claims[at + 1] == ARGV[2] and not redis.call('ZSCORE', KEYS[4], claims[at]) then
+  if claims[at + 1] == ARGV[2] then
     redis.call('HDEL', KEYS[3], claims[at])
   end
 end

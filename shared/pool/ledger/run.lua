@@ -81,7 +81,7 @@ local function reported(id)
   redis.call('SREM', PENDING, id)
   redis.call('HSET', RUN, 'again', 1)
   if redis.call('SCARD', PENDING) == 0 then
-    redis.call('HSETNX', RUN, 'closer', id)
+    redis.call('HSET', RUN, 'closer', id)
     start_finishing('every task has reported')
   end
 end

@@ -234,6 +234,7 @@ def test_after_the_seal_nothing_changes_any_more(ledger: Ledger, clock: HandCloc
     assert ledger.wake_due() == []
     assert ledger.stale_sent(0) == []
     assert ledger.finishing() == []
+    assert not ledger.due_to_seal(ref)
 
     after = (read(ledger, ref), ledger.tasks(ref))
     assert after[1] == before[1]

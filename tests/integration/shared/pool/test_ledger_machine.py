@@ -19,6 +19,7 @@ from hypothesis.stateful import (
 
 from shared.errors import LeaseLost
 from shared.models import Kind, Receipt, RunStatus, Scorecard, Solution, TaskStatus
+from shared.pool import keys
 from shared.pool.connection import Patient
 from shared.pool.ledger import Lease, Ledger, RunLease
 from tests.support.ledger import LEASE, HandClock, a_run, open_run
@@ -238,10 +239,17 @@ class LedgerMachine(RuleBasedStateMachine):
                 assert task.lease_until == self.at(expected.lease_until)
             if task.status is TaskStatus.WAITING:
                 assert task.due == self.at(expected.due)
-        assert self.ledger.sent() == sum(
-            task.has_job and task.status is TaskStatus.QUEUED and self.model.active
-            for task in self.model.tasks.values()
-        )
+
+    @invariant()
+    def the_lists_of_what_ends_by_time_name_what_they_must(self) -> None:
+        tasks = self.model.tasks.items() if self.model.active else ()
+        for key, wanted in (
+            (keys.LEASES, lambda task: task.status is TaskStatus.LEASED),
+            (keys.DUE, lambda task: task.status is TaskStatus.WAITING),
+            (keys.SENT, lambda task: task.status is TaskStatus.QUEUED and task.has_job),
+        ):
+            listed = self.patient.do(lambda client, key=key: client.zrange(key, 0, -1))  # type: ignore[misc]
+            assert set(listed) == {f"{self.ref}|{task_id}" for task_id, task in tasks if wanted(task)}
 
     @invariant()
     def a_dev_run_tells_one_caller_at_most_to_finish_it(self) -> None:

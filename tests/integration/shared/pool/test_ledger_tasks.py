@@ -147,10 +147,20 @@ def test_the_solution_of_a_lease_that_was_taken_back_is_never_accepted(
     old = lease(ledger, ref)
     clock.advance(LEASE)
     ledger.expire_leases(grace=False)
-    with pytest.raises(LeaseLost):
-        ledger.decide(old, Solution(answer="late"))
-    task = ledger.task(ref, "t1")
-    assert (task.status, task.solution) == (TaskStatus.QUEUED, None)
+    before = ledger.task(ref, "t1")
+    assert (before.status, before.solution) == (TaskStatus.QUEUED, None)
+
+    steps = [
+        lambda: ledger.decide(old, Solution(answer="late")),
+        lambda: ledger.report(old),
+        lambda: ledger.come_back(old, 0, {}),
+        lambda: ledger.fault(old, "late"),
+    ]
+    for step in steps:
+        with pytest.raises(LeaseLost):
+            step()
+
+    assert ledger.task(ref, "t1") == before
 
 
 def test_fences_grow_even_where_redis_came_back_empty(
@@ -201,6 +211,14 @@ def test_a_task_without_a_decision_cannot_be_reported(ledger: Ledger) -> None:
     with pytest.raises(UsageError, match="undecided"):
         ledger.report(lease(ledger, ref))
     assert status(ledger, ref) is TaskStatus.LEASED
+
+
+def test_a_solved_task_forgets_why_it_once_waited(ledger: Ledger) -> None:
+    ref = open_run(ledger)
+    ledger.wait(lease(ledger, ref), 0, "the model is down")
+    ledger.wake_due()
+    solve(ledger, ref, "t1")
+    assert ledger.task(ref, "t1").reason is None
 
 
 def test_the_last_report_of_a_dev_run_is_told_to_finish_it(ledger: Ledger) -> None:

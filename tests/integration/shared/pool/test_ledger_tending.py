@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from shared.models import RunStatus, Scorecard, Solution, TaskStatus
+from shared.pool import keys
+from shared.pool.connection import Patient
 from shared.pool.ledger import Ledger
 from shared.pool.ledger.tending import ASK_PAUSE
 from tests.support.ledger import LEASE, HandClock, a_run, lease, lease_run, open_final, open_run, solve
@@ -43,6 +45,19 @@ def test_a_renewed_lease_is_not_taken_back(ledger: Ledger, clock: HandClock) -> 
     clock.advance(LEASE)
     ledger.renew(held, LEASE)
     assert ledger.expire_leases(grace=False) == []
+
+
+def test_what_is_renewed_or_put_off_after_the_tenders_look_is_left_alone(
+    ledger: Ledger, patient: Patient, clock: HandClock
+) -> None:
+    ref = open_run(ledger)
+    lease(ledger, ref, "t1")
+    ledger.wait(lease(ledger, ref, "t2"), 1, "down")
+    args = [clock.now, str(ref)]
+    assert patient.script("ledger/expire")(keys.ledger(ref), [*args, "t1"]) is None
+    assert patient.script("ledger/wake")(keys.ledger(ref), [*args, "t2"]) == 0
+    assert ledger.task(ref, "t1").status is TaskStatus.LEASED
+    assert ledger.task(ref, "t2").status is TaskStatus.WAITING
 
 
 def test_after_an_outage_each_lease_gets_one_more_lease_time(ledger: Ledger, clock: HandClock) -> None:
