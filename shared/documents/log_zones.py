@@ -20,7 +20,7 @@ UNKNOWN: tzinfo = UTC
 
 _ZONE_FIELDS = frozenset({"tz", "timezone", "utcoffset", "offset", "zone", "tzoffset", "localtz"})
 _IN_NAME = re.compile(
-    r"(?:utc|gmt)[_ ]?([+-]|p|plus|m|minus)[_ ]?(\d{1,2})[-_:]?(\d{2})?(?!\d)", re.IGNORECASE
+    r"(?:utc|gmt)[-_ ]?(plus|minus|p|m|[+-])[-_ ]?(\d{1,2})[-_:]?(\d{2})?(?!\d)", re.IGNORECASE
 )
 _OLD = re.compile(r"archiv|rotat|local|legacy|(?<![a-z])old(?![a-z])|\.\d+\.", re.IGNORECASE)
 _KIND_OF_TIME = re.compile(r"\b(?!utc\b)(\w+)[ -]time\b", re.IGNORECASE)

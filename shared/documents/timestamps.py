@@ -120,8 +120,8 @@ def _from_number(value: float) -> datetime | None:
 
 
 def _from_text(text: str) -> datetime | None:
-    if found := _TRAILING_OFFSET.match(text):
-        return _joined(found[1], found[2])
+    if (found := _TRAILING_OFFSET.match(text)) and (moment := _joined(found[1], found[2])):
+        return moment
     if (found := _TRAILING_NAME.match(text)) and found[2] in _NAMED_OFFSETS:
         moment = parse_time(found[1])
         zone = timezone(timedelta(minutes=_NAMED_OFFSETS[found[2]]))
