@@ -99,8 +99,8 @@ class Spend:
         Returns:
             False if the run is not in the ledger any more, and nothing was written.
         """
-        tokens = (tokens_in, tokens_cached, tokens_out)
-        return bool(self._settle(_keys(ref), [call_id, task_id, str(cost), *map(str, tokens)]))
+        args: list[str | int] = [call_id, task_id, cost, tokens_in, tokens_cached, tokens_out]
+        return bool(self._settle(_keys(ref), args))
 
     def totals(self, ref: RunRef) -> Totals:
         """What the run has spent so far."""
