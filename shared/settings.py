@@ -68,8 +68,9 @@ class Settings(BaseSettings):
     data: Path = Path(".scrimmage")
     """Folder of the embedded Redis and of logs."""
 
-    bucket_margin_tokens: int = Field(2, ge=0)
-    """Tokens of a platform's burst that are left unused, against network jitter."""
+    bucket_margin_tokens: int = Field(10, ge=0)
+    """Tokens of a platform's burst that are left unused. Requests that wait on the way arrive closer together
+    than they were granted: ten tokens of Harness Arena's allow for half a second of that."""
     bucket_margin_rate: float = Field(0.005, ge=0, lt=1)
     """Part of a platform's rate that is left unused."""
     http_timeout: float = Field(30.0, gt=0)

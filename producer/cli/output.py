@@ -17,7 +17,8 @@ from rich.markup import escape
 from rich.table import Table
 
 progress = Console(stderr=True, highlight=False)
-results = Console(highlight=False)
+results = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+"""Width matters to tables alone; a file or a pipe has none, so give them room."""
 
 
 def clean(text: object, limit: int = 2000) -> str:

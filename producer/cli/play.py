@@ -177,7 +177,7 @@ def print_rows(rows: list[Summary]) -> None:
         columns,
         (
             (
-                row.ref,
+                row.run_id,
                 row.seed,
                 row.solver,
                 row.status,
