@@ -192,6 +192,6 @@ async def _dripped(rule: Drip, send: Send, answer: Answer) -> None:
     size = max(1, -(-len(body) // rule.pieces))
     pieces = [body[place : place + size] for place in range(0, len(body), size)]
     for piece in pieces:
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
         await asyncio.sleep(rule.seconds / len(pieces))
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b""})

@@ -17,7 +17,6 @@ from pydantic import (
     Field,
     JsonValue,
     ValidationError,
-    field_validator,
 )
 from typing_extensions import TypedDict
 
@@ -25,8 +24,7 @@ from shared.errors import Refused
 from shared.models import Kind, Source
 
 MOST_BODY_BYTES = 2 * 2**20
-
-OUTCOMES = ("OK", "DENIED_SECURITY", "NEEDS_CLARIFICATION", "UNSUPPORTED")
+_MOST_LEVELS = 64
 
 _MOST_SEED = 2**53
 
@@ -37,24 +35,6 @@ class _Body(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class RunBody(_Body):
-    """Body of POST /runs."""
-
-    kind: Kind = Kind.DEV
-    seed: int | None = None
-
-    @field_validator("seed", mode="before")
-    @classmethod
-    def _is_a_whole_number(cls, value: object) -> object:
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ValueError("must be a number")
-        if not math.isfinite(value) or value != int(value) or abs(value) > _MOST_SEED:
-            raise ValueError("must be a whole number of at most 2**53")
-        return int(value)
-
-
 def _no_other_type(value: object) -> object:
     """Python takes ``true`` and ``"1"`` for whole numbers, JSON does not."""
     if isinstance(value, bool | str):
@@ -63,7 +43,14 @@ def _no_other_type(value: object) -> object:
 
 
 WholeNumber = Annotated[int, BeforeValidator(_no_other_type)]
-Place = Annotated[WholeNumber, Field(ge=1)]
+Place = Annotated[int, Field(ge=1), BeforeValidator(_no_other_type)]
+
+
+class RunBody(_Body):
+    """Body of POST /runs."""
+
+    kind: Kind = Kind.DEV
+    seed: Annotated[int, Field(ge=-_MOST_SEED, le=_MOST_SEED), BeforeValidator(_no_other_type)] | None = None
 
 
 class SourceBody(_Body):
@@ -106,20 +93,44 @@ class ClockBody(_Body):
 
 
 def parse_json(body: bytes) -> Any:
-    """A request's body as JSON data.
+    """A request's body as JSON data that can be stored, compared and sent back.
 
     Raises:
-        Refused: 400, it is not JSON (NaN and infinities are not either).
+        Refused: 400, it is not JSON; or it holds what only some parsers take: NaN, numbers beyond a float,
+            half surrogate pairs, or more than 64 levels.
     """
     try:
-        return json.loads(body, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
-        text = str(error) if isinstance(error, ValueError) else "nested too deeply"
-        raise Refused(f"invalid JSON: {text[:200]}", status=400) from None
+        data = json.loads(body, parse_constant=_number, parse_float=_number)
+        if b"\\u" in body:
+            json.dumps(data, ensure_ascii=False).encode()
+        if _levels(data) > _MOST_LEVELS:
+            raise RecursionError
+    except RecursionError:
+        raise Refused("invalid JSON: nested too deeply", status=400) from None
+    except ValueError as error:
+        raise Refused(f"invalid JSON: {str(error)[:200]}", status=400) from None
+    return data
 
 
-def _no_number(text: str) -> None:
-    raise ValueError(f"{text} is not a JSON number")
+def _number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text[:40]} is not a number that JSON can hold")
+    return number
+
+
+def _levels(data: Any) -> int:
+    levels = 0
+    layer = [data]
+    while layer and levels <= _MOST_LEVELS:
+        levels += 1
+        layer = [
+            inner
+            for value in layer
+            if isinstance(value, dict | list)
+            for inner in (value.values() if isinstance(value, dict) else value)
+        ]
+    return levels
 
 
 def parse_object(data: Any) -> dict[str, Any]:
