@@ -36,11 +36,13 @@ key                      type    owner        what it holds; how it ends
 ``workers``              hash    fleet        node → heartbeat; tend removes silent ones
 ``tending``              hash    ledger       who tends, until when; overwritten by the next
 ``bucket:NAME``          hash    bucket       GCRA state of one account; stays (a few bytes)
+``born``                 string  bucket       since when nothing was lost here, 0 for a new data set; stays
 ``blob:SHA``             string  blobs        one file's bytes; TTL
 ``blobs``                zset    blobs        sha of cached blobs, by last use; trimmed by the cap
 ``blobs:sizes``          hash    blobs        sha → bytes; with ``blobs``
 ``flight:NAME``          hash    flights      who fetches or parses NAME, until when, or its failure;
                                               overwritten or removed at the end of the flight
+``flights``              zset    flights      keys of flights, by the end of what they say; removed when over
 ``parsed:VERSION:SHA``   string  parse cache  a parsed document; TTL
 ``trust:ORIGIN``         hash    trust        THEME/TOOL/CALL → "agreed", THEME/TOOL → why the tool goes out;
                                               stays (a few KB)
