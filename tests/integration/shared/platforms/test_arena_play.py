@@ -12,7 +12,6 @@ from shared.platforms.base import Prepared
 from tests.support.arena import LOG
 from tests.support.played_arena import PlayedArena, Rule
 
-SOON = Deadline.after(60)
 SUBMIT = "POST /runs/{run_id}/tasks/{task_id}/submit"
 SOLUTIONS = {
     "t01": Solution(answer=7, sources=(Source(path=LOG, line=10), Source(path="/AGENTS.md", line=1))),
@@ -34,13 +33,17 @@ FAULTS: dict[str, Rule] = {
 every_fault = pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 
 
+def soon() -> Deadline:
+    return Deadline.after(30)
+
+
 def begin(arena: PlayedArena, kind: Kind = Kind.DEV, **settings: object) -> tuple[ArenaPlatform, Run]:
     platform = arena.platform(**settings)
     return platform, platform.open(RunRequest(kind=kind, seed=7), Prepared(), "req-1")
 
 
-def submit(platform: ArenaPlatform, run: Run, deadline: Deadline = SOON) -> dict[str, Receipt]:
-    return {receipt.task_id: receipt for receipt in platform.submit(run, SOLUTIONS, deadline)}
+def submit(platform: ArenaPlatform, run: Run, deadline: Deadline | None = None) -> dict[str, Receipt]:
+    return {receipt.task_id: receipt for receipt in platform.submit(run, SOLUTIONS, deadline or soon())}
 
 
 def test_answers_arrive_as_they_are_and_bring_their_grades(arena: PlayedArena) -> None:
@@ -55,7 +58,7 @@ def test_answers_arrive_as_they_are_and_bring_their_grades(arena: PlayedArena) -
     assert (grade.answer_score, grade.constraints_ok) == (1.0, True)
     assert (grade.sources_hit, grade.sources_expected) == (2, 3)
     assert "Answer ✓" in grade.feedback
-    shown = {r.task_id: r.submission for r in platform.finish(run, SOON).reveals}
+    shown = {r.task_id: r.submission for r in platform.finish(run, soon()).reveals}
     assert shown["t01"] == {
         "outcome": "OK",
         "answer": 7,
@@ -106,7 +109,7 @@ def test_what_is_submitted_already_is_shown_and_not_posted_again(arena: PlayedAr
 def test_a_run_that_is_over_takes_no_answer(arena: PlayedArena) -> None:
     arena.start()
     platform, run = begin(arena)
-    platform.finish(run, SOON)
+    platform.finish(run, soon())
 
     receipts = submit(platform, run)
 
@@ -122,10 +125,10 @@ def test_a_deadline_that_passes_in_the_middle_leaves_the_rest_refused(arena: Pla
 
     receipts = {}
     for task_id, solution in SOLUTIONS.items():
-        (receipts[task_id],) = platform.submit(run, {task_id: solution}, SOON)
+        (receipts[task_id],) = platform.submit(run, {task_id: solution}, soon())
     assert [receipts[task].accepted for task in SOLUTIONS] == [True, False, False]
     assert receipts["t03"].reason == "the run is expired"
-    card = platform.finish(run, SOON)
+    card = platform.finish(run, soon())
     assert (card.status, card.tasks_submitted, card.tasks_total) == ("expired", 1, 3)
 
 
@@ -139,7 +142,7 @@ def test_an_answer_that_the_platform_refuses_does_not_hold_up_the_others(arena: 
         "t03": Solution(answer="done"),
     }
 
-    receipts = {receipt.task_id: receipt for receipt in platform.submit(run, bad, SOON)}
+    receipts = {receipt.task_id: receipt for receipt in platform.submit(run, bad, soon())}
 
     assert receipts["t03"].accepted
     assert not any(receipts[task].accepted for task in ("t01", "t02", "t09"))
@@ -154,7 +157,7 @@ def test_receipts_that_came_are_handed_on_before_a_failure(arena: PlayedArena) -
     received: list[Receipt] = []
 
     with pytest.raises(NotAuthorised):
-        received.extend(platform.submit(run, SOLUTIONS, SOON))
+        received.extend(platform.submit(run, SOLUTIONS, soon()))
     assert sorted(receipt.task_id for receipt in received) == ["t01", "t03"]
 
 
@@ -191,10 +194,10 @@ def test_an_effect_is_sent_once_whatever_becomes_of_its_answer(arena: PlayedAren
     mail = {"to": "duty@example.test", "subject": "s", "body": "b"}
 
     if fault["fault"] == "too_many":  # refused before it was looked at: no doubt about that
-        assert platform.call_tool(run, run.tasks[2], "send_message", mail, SOON).ok
+        assert platform.call_tool(run, run.tasks[2], "send_message", mail, soon()).ok
         return
     with pytest.raises(Unclear, match="send_message"):
-        platform.call_tool(run, run.tasks[2], "send_message", mail, SOON)
+        platform.call_tool(run, run.tasks[2], "send_message", mail, soon())
     assert arena.books()["requests"] == 2, "POST /runs and the effect"
 
 
@@ -203,7 +206,7 @@ def test_a_read_only_tool_is_called_again(arena: PlayedArena, fault: Rule) -> No
     arena.start([{"endpoint": "POST /runs/*/tasks/*/tools/threat_intel", "first": 1} | fault])
     platform, run = begin(arena, http_timeout=0.5)
 
-    answer = platform.call_tool(run, run.tasks[0], "threat_intel", {"indicator": "bad.test"}, SOON)
+    answer = platform.call_tool(run, run.tasks[0], "threat_intel", {"indicator": "bad.test"}, soon())
     assert answer.ok
     assert answer.result
     assert sum(arena.books()["faults"].values()) == 1
@@ -217,7 +220,7 @@ def test_a_tool_that_does_not_exist_is_an_error_of_the_call(
     arena.start(choices={"unknown_tool": status})
     platform, run = begin(arena)
 
-    answer = platform.call_tool(run, run.tasks[0], name, {}, SOON)
+    answer = platform.call_tool(run, run.tasks[0], name, {}, soon())
     assert not answer.ok
     assert answer.error
 
@@ -226,7 +229,7 @@ def test_a_tools_error_is_passed_on(arena: PlayedArena) -> None:
     arena.start()
     platform, run = begin(arena)
 
-    answer = platform.call_tool(run, run.tasks[0], "read", {"path": "/nowhere.md"}, SOON)
+    answer = platform.call_tool(run, run.tasks[0], "read", {"path": "/nowhere.md"}, soon())
     assert not answer.ok
     assert "nowhere" in str(answer.error)
 
@@ -237,7 +240,7 @@ def test_a_tool_call_on_a_frozen_task_is_a_conflict(arena: PlayedArena) -> None:
     submit(platform, run)
 
     with pytest.raises(Conflict, match="submitted"):
-        platform.call_tool(run, run.tasks[0], "tree", {}, SOON)
+        platform.call_tool(run, run.tasks[0], "tree", {}, soon())
 
 
 def test_tools_are_listed_once_for_the_whole_pool(arena: PlayedArena) -> None:
@@ -265,13 +268,13 @@ def test_a_run_is_finished_whatever_becomes_of_the_answer(
     platform, run = begin(arena, kind, http_timeout=0.5)
     submit(platform, run)
 
-    card = platform.finish(run, SOON)
+    card = platform.finish(run, soon())
 
     assert sum(arena.books()["faults"].values()) == 1
     assert (card.status, card.tasks_submitted, card.tasks_total) == ("finished", 3, 3)
     assert len(card.reveals) == (3 if kind is Kind.DEV else 0)
     assert (card.accuracy is not None) == (kind is Kind.DEV)
-    assert platform.finish(run, SOON).accuracy == card.accuracy, "closing again changes nothing"
+    assert platform.finish(run, soon()).accuracy == card.accuracy, "closing again changes nothing"
 
 
 def test_the_scorecard_reveals_what_was_expected(arena: PlayedArena) -> None:
@@ -279,7 +282,7 @@ def test_the_scorecard_reveals_what_was_expected(arena: PlayedArena) -> None:
     platform, run = begin(arena)
     submit(platform, run)
 
-    card = platform.finish(run, SOON)
+    card = platform.finish(run, soon())
 
     reveal = next(reveal for reveal in card.reveals if reveal.task_id == "t02")
     assert reveal.expected_outcome == "OK"
@@ -288,17 +291,17 @@ def test_the_scorecard_reveals_what_was_expected(arena: PlayedArena) -> None:
     assert reveal.grade is not None
     assert reveal.grade.answer_score == 1.0
     assert card.final_score is not None
-    assert platform.refresh(run, SOON).final_score == card.final_score
+    assert platform.refresh(run, soon()).final_score == card.final_score
 
 
 @pytest.mark.parametrize("status", [200, 409])
 def test_an_expired_run_gives_its_scorecard(arena: PlayedArena, status: int) -> None:
     arena.start(choices={"finish_on_expired": status})
     platform, run = begin(arena, Kind.FINAL)
-    list(platform.submit(run, {"t01": SOLUTIONS["t01"]}, SOON))
+    list(platform.submit(run, {"t01": SOLUTIONS["t01"]}, soon()))
     arena.app.arena.clock.advance(1801)
 
-    card = platform.finish(run, SOON)
+    card = platform.finish(run, soon())
     assert (card.status, card.tasks_submitted, card.tasks_total) == ("expired", 1, 3)
 
 
@@ -306,19 +309,19 @@ def test_scores_of_a_final_run_come_later(arena: PlayedArena) -> None:
     arena.start()
     platform, run = begin(arena, Kind.FINAL)
     submit(platform, run)
-    assert platform.finish(run, SOON).final_score is None
+    assert platform.finish(run, soon()).final_score is None
 
     arena.app.arena.runs.publish()
-    assert platform.refresh(run, SOON).final_score is not None
+    assert platform.refresh(run, soon()).final_score is not None
 
 
 def test_a_look_shows_what_the_platform_knows(arena: PlayedArena) -> None:
     arena.start(choices={"clock_skew": -3600.0})
     platform, run = begin(arena, Kind.FINAL)
-    platform.call_tool(run, run.tasks[0], "tree", {}, SOON)
-    list(platform.submit(run, {"t01": SOLUTIONS["t01"]}, SOON))
+    platform.call_tool(run, run.tasks[0], "tree", {}, soon())
+    list(platform.submit(run, {"t01": SOLUTIONS["t01"]}, soon()))
 
-    view = platform.look(run, SOON)
+    view = platform.look(run, soon())
     assert view.status == "active"
     assert view.seconds_left == pytest.approx(1799, abs=2)
     assert [view.tasks[task].submitted for task in SOLUTIONS] == [True, False, False]
@@ -333,7 +336,7 @@ def test_an_unknown_run_is_not_found(arena: PlayedArena) -> None:
 
     for ask in (platform.look, platform.finish, platform.refresh):
         with pytest.raises(NotFound):
-            ask(unknown, SOON)
+            ask(unknown, soon())
 
 
 @pytest.mark.parametrize(
@@ -352,10 +355,10 @@ def test_a_whole_run_plays_under_other_readings_of_the_text(
     platform, run = begin(arena, kind)
 
     assert platform.tools(run)["write"]["effect"]
-    assert platform.call_tool(run, run.tasks[0], "tree", {}, SOON).ok
+    assert platform.call_tool(run, run.tasks[0], "tree", {}, soon()).ok
     assert LOG in platform.files(run, run.tasks[0]).paths
     assert all(receipt.accepted for receipt in submit(platform, run).values())
-    assert platform.look(run, SOON).tasks["t01"].tool_calls == 1
-    card = platform.finish(run, SOON)
+    assert platform.look(run, soon()).tasks["t01"].tool_calls == 1
+    card = platform.finish(run, soon())
     assert (card.status, card.tasks_submitted) == ("finished", 3)
-    assert [shown["run_id"] for shown in platform.runs(SOON)] == [run.run_id]
+    assert [shown["run_id"] for shown in platform.runs(soon())] == [run.run_id]
