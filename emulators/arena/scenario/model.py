@@ -88,8 +88,8 @@ class Step:
     ``rule``     ``path``, ``id``: the rule of an operator file that the next steps apply; no result
     ``sql``      ``query`` (DuckDB's SQL) over ``tables``: alias → ``{path, sheet?}``. Columns are called as
                  in the file, plus ``_path``, ``_line``, ``_record``, ``_sheet``, ``_row``. The alias
-                 ``events`` needs no entry: all log events, with ``time`` (UTC), ``agent``, ``action``, ``target``,
-                 ``trace``, and their other fields. ``shape`` of the result: ``value`` (one cell), ``list``
+                 ``events`` needs no entry: all log events, with ``time`` (UTC), ``agent``, ``action``,
+                 ``target``, ``trace``, and their other fields. ``shape`` of the result: ``value`` (one cell), ``list``
                  (first column), ``object`` (one row), ``none``. ``cite``: ``all`` rows of the result, by
                  their locator columns (a second locator has the suffix ``_2``), or its ``ends`` (first and
                  last) are sources of the task

@@ -69,7 +69,8 @@ def contain(desk: Desk) -> Draft:
     block = (
         "SELECT d.domain, arg_min(e._path, e.time) AS _path, arg_min(e._line, e.time) AS _line FROM events e "
         f"JOIN (SELECT unnest([{{$listed}}]) AS domain) d ON ({joined_sql(desk)}) "
-        f"WHERE d.domain <> {{$withdrawn}} AND d.domain NOT IN ({already}) AND {contact_sql(desk)} AND e.agent = {text(incident.agent)} "
+        f"WHERE d.domain <> {{$withdrawn}} AND d.domain NOT IN ({already}) AND {contact_sql(desk)} "
+        f"AND e.agent = {text(incident.agent)} "
         "GROUP BY d.domain ORDER BY d.domain"
     )
     what = '"{tokens}" (ids that you revoke) and "{domains}" (that you block), lists in any order'

@@ -198,7 +198,8 @@ def approver(desk: Desk) -> Draft:
             f"SELECT m.{author}, m._path, m._record FROM messages m "
             f"WHERE m.{words} = {text(f'{change.id}: approved.')} AND NOT EXISTS (SELECT 1 FROM messages b "
             f"WHERE b.{author} = m.{author} "
-            f"AND b.{words} = {text(f'I take back my approval of {change.id}.')} AND b.{sent} > m.{sent}) ORDER BY m.{sent} DESC LIMIT 1"
+            f"AND b.{words} = {text(f'I take back my approval of {change.id}.')} "
+            f"AND b.{sent} > m.{sent}) ORDER BY m.{sent} DESC LIMIT 1"
         )
         steps = (desk.sql(query, "messages", name="name", shape="value", cite="all"),)
     return Draft(

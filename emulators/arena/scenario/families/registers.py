@@ -78,7 +78,9 @@ def holder(desk: Desk) -> Draft:
     token_id, replaces = desk.column("tokens", "id"), desk.column("tokens", "replaces")
     line_sql = (
         "WITH RECURSIVE line AS (SELECT *, 0 AS place FROM tokens "
-        f"WHERE {token_id} = {text(first.id)} UNION ALL SELECT t.*, l.place + 1 FROM tokens t JOIN line l ON t.{replaces} = l.{token_id})"
+        f"WHERE {token_id} = {text(first.id)} UNION ALL "
+        "SELECT t.*, l.place + 1 FROM tokens t JOIN line l "
+        f"ON t.{replaces} = l.{token_id})"
     )
     query = (
         f"{line_sql} SELECT l.{token_id} AS token, a.{desk.column('agents', 'id')} AS holder, "
