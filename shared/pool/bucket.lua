@@ -54,21 +54,17 @@ local function keep()
   redis.call('HSET', KEYS[1], unpack(fields))
 end
 
--- How far ahead a lower lane may book now, beside its tenth.
-local function room(lane, again)
-  if bucket.last0 > NOW or (lane == 2 and math.max(bucket.last1, bucket.ask1) > NOW) then
-    return 0  -- callers of a higher lane wait
-  end
-  if bucket['ask' .. lane] > NOW and not again then
-    return AHEAD / 2  -- callers of this lane queue; what is free beyond this, they have left
-  end
-  return AHEAD
+-- True where a lower lane may take only what is free at once, beside its tenth: callers of a higher lane wait,
+-- or callers of its own queue and this one is new. (Who left the queue leaves something free.)
+local function stands_back(lane, again)
+  return bucket.last0 > NOW or (lane == 2 and bucket.last1 > NOW)
+    or (bucket['ask' .. lane] > NOW and not again)
 end
 
 local function book(lane, max_wait, again)
   local ask, share, last = 'ask' .. lane, 'share' .. lane, 'last' .. lane
   local go = math.max(NOW, bucket.paused, math.max(bucket.tat, NOW) + interval - burst * interval)
-  if lane > 0 and go - NOW > room(lane, again) and bucket[share] > NOW then
+  if lane > 0 and go - NOW > (stands_back(lane, again) and 0 or AHEAD) and bucket[share] > NOW then
     local soonest = math.min(math.max(go - AHEAD, NOW), bucket[share])
     local at = math.max(bucket[ask], soonest, NOW + interval)
     if at - NOW > max_wait then

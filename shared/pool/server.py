@@ -251,12 +251,12 @@ class RedisServer:
     ) -> None:
         self.stop()
 
-    @classmethod
-    def _forget_in_child(cls) -> None:
+    @staticmethod
+    def _forget_in_child() -> None:
         for server in list(_open_here):
-            for file in (server._lock, server._watch.stdin):
-                with contextlib.suppress(OSError, ValueError, AttributeError):
-                    os.close(file.fileno())  # type: ignore[union-attr]
+            assert server._watch.stdin
+            server._watch.stdin.close()
+            server._lock.close()
 
 
 os.register_at_fork(after_in_child=RedisServer._forget_in_child)

@@ -82,8 +82,9 @@ def test_each_booking_goes_as_soon_as_the_law_of_windows_allows(
         if kind == "wait":
             script.now += words[0]
         elif kind == "set back":
-            script.book(Lane.FINISH, most=-1)  # books nothing; the script has seen this time
+            script.book(Lane.FINISH, most=-1)  # books nothing, but the script sees the time, here and below
             script.now -= words[0]
+            script.book(Lane.FINISH, most=-1)
             granted = [at - words[0] for at in granted]
             paused -= words[0]
         elif kind == "pause":
@@ -152,13 +153,15 @@ def test_a_lane_alone_gets_the_whole_rate(patient: Patient) -> None:
         assert got[lane] == pytest.approx(200, abs=30)  # 20/s, and what is booked ahead at the end
 
 
-def test_fetches_get_a_tenth_and_no_more_while_tools_saturate(patient: Patient) -> None:
-    got = play(Script(patient), {Lane.TOOLS: 30, Lane.FETCH: 30}, 60)
+@pytest.mark.parametrize("callers", [4, 30])
+def test_fetches_get_a_tenth_and_no_more_while_tools_saturate(patient: Patient, callers: int) -> None:
+    got = play(Script(patient), {Lane.TOOLS: callers, Lane.FETCH: callers}, 60)
     assert got[Lane.FETCH] / sum(got.values()) == pytest.approx(0.1, abs=0.01)
 
 
-def test_each_lower_lane_gets_a_tenth_while_finishing_saturates(patient: Patient) -> None:
-    got = play(Script(patient), {Lane.FINISH: 30, Lane.TOOLS: 30, Lane.FETCH: 30}, 60)
+@pytest.mark.parametrize("callers", [4, 30])
+def test_each_lower_lane_gets_a_tenth_while_finishing_saturates(patient: Patient, callers: int) -> None:
+    got = play(Script(patient), {Lane.FINISH: callers, Lane.TOOLS: callers, Lane.FETCH: callers}, 60)
     assert got[Lane.TOOLS] / sum(got.values()) == pytest.approx(0.1, abs=0.01)
     assert got[Lane.FETCH] / sum(got.values()) == pytest.approx(0.1, abs=0.01)
 
@@ -180,6 +183,16 @@ def test_callers_that_are_told_to_ask_again_come_one_by_one(patient: Patient) ->
     assert [later - sooner for sooner, later in itertools.pairwise(asks)] == [script.interval] * (
         len(asks) - 1
     )
+
+
+def test_a_new_caller_does_not_overtake_those_who_were_told_to_ask_again(patient: Patient) -> None:
+    script = Script(patient)
+    verdict, wait = "go", 0
+    while verdict == "go":
+        verdict, wait = script.book(Lane.TOOLS)
+    script.now += wait
+    assert script.book(Lane.TOOLS)[0] == "ask again"
+    assert script.book(Lane.TOOLS, again=True)[0] == "go"
 
 
 def test_callers_that_never_come_back_do_not_hold_up_new_ones(patient: Patient) -> None:
@@ -249,6 +262,8 @@ def test_a_pause_voids_what_was_booked(patient: Patient) -> None:
     assert script.call("check", epoch) == 1
     script.now += 1
     script.call("pause", SECOND, "channel")
+    assert script.call("check", epoch) == 0
+    script.now += 5 * SECOND
     assert script.call("check", epoch) == 0
 
 

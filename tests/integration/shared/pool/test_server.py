@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from shared.deadline import Deadline
@@ -201,6 +202,24 @@ def test_it_dies_with_a_starter_that_is_killed(
         pass
 
 
+def test_a_server_that_outlives_its_starter_still_guards_its_folder(
+    tmp_path: Path, starter: Callable[[str], subprocess.Popen[str]]
+) -> None:
+    process = starter("alone")
+    pid = read_pid(process)
+    try:
+        for child in psutil.Process(process.pid).children():
+            if child.pid != pid:
+                child.kill()  # the shell that would end the server
+        process.kill()
+        process.wait()
+        assert runs(pid)
+        with pytest.raises(SettingsError, match="in use"):
+            RedisServer.start(tmp_path / "data")
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
 def test_it_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
     started: list[RedisServer] = []
     thread = threading.Thread(target=lambda: started.append(RedisServer.start(tmp_path)))
@@ -240,7 +259,7 @@ def test_a_forked_child_that_stops_it_does_nothing(tmp_path: Path) -> None:
                 "if os.fork() == 0:\n"
                 "    server.stop()\n"
                 "    os._exit(0)\n"
-                "os.wait()\n"
+                "assert os.wait()[1] == 0\n"
                 "print(connect(server.url).ping())\n",
                 str(tmp_path / "other"),
             ],
