@@ -42,9 +42,14 @@ def parse(data: bytes) -> Document:
     """Read a csv file; every sequence of bytes is one."""
     decoded = decode(data)
     all_lines = lines(decoded.text)
+    old_mac = len(all_lines) == 1 and "\r" in all_lines[0]
+    if old_mac:  # records end at carriage returns, and all stand on what counts as one line
+        all_lines = all_lines[0].split("\r")
     facts = text.facts(decoded)
     dialect = _dialect(all_lines[:_SAMPLE_LINES])
     records, closed = _records(all_lines, dialect)
+    if old_mac:
+        records = [record._replace(line=1) for record in records]
     if not closed:
         facts.setdefault("problems", []).append(
             "a quote is never closed: quotes were read as plain characters"
@@ -56,8 +61,8 @@ def parse(data: bytes) -> Document:
     body = [record for record in records[first:] if len(record.cells) > 1 or width < 2]
     has_header = bool(body) and columns.is_header(body[0].cells, [record.cells[0] for record in body[1:]])
     rows = body[1:] if has_header else body
-    row_lines = {record.line for record in rows}
-    blocks = [_block(record, record.line in row_lines) for record in records]
+    row_ids = {id(record) for record in rows}
+    blocks = [_block(record, id(record) in row_ids) for record in records]
     facts["records"] = len(rows)
     if not body:
         return Document("csv", blocks, (), facts)

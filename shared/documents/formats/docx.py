@@ -135,7 +135,7 @@ class _Reader:
 
     def _aside(self, text: str, part: Part) -> None:
         if text.strip():
-            self.blocks.append(Block(text, self._here, part, citable=False))
+            self.blocks.append(Block(text.strip(), self._here, part, citable=False))
 
     def _anchored(self, element: Element) -> None:
         """What hangs on a paragraph: boxes, notes, and text that was deleted from it."""

@@ -2,7 +2,8 @@
 
 Tables are parted by empty rows and, where both sides are tables, by empty columns. A table's header is its
 first full row of texts, below title lines and below a row that names groups of columns. A run of rows that
-fits under the table above it and has no header of its own goes on with that table.
+fits under the table above it and has no header of its own goes on with that table. A single column is a
+table only if the sheet has no other.
 """
 
 from __future__ import annotations
@@ -30,16 +31,21 @@ class Place:
 
 def find(sheet: Sheet) -> list[Place]:
     """The places of a sheet's tables, by their first row, then from left to right."""
-    places = [
+    declared = [
         Place(area.left, area.right, area.top, [row for row in sheet.rows if area.top < row <= area.bottom])
         for area in sheet.declared
         if area.right - area.left < MAX_COLUMNS
     ]
-    for rows in _runs(_free(sheet, places)):
+    guessed: list[Place] = []
+    for rows in _runs(_free(sheet, declared)):
         for left, right in _spans(rows):
             inside = [row for row, used in rows.items() if any(left <= column <= right for column in used)]
-            _place(sheet, places, inside, left, min(right, left + MAX_COLUMNS - 1))
-    return sorted(places, key=lambda place: (place.header or min(place.rows, default=0), place.left))
+            _place(sheet, guessed, inside, left, min(right, left + MAX_COLUMNS - 1))
+    if len({column for cells in sheet.rows.values() for column in cells}) > 1:
+        guessed = [place for place in guessed if place.right > place.left]
+    return sorted(
+        declared + guessed, key=lambda place: (place.header or min(place.rows, default=0), place.left)
+    )
 
 
 def _free(sheet: Sheet, declared: Sequence[Place]) -> dict[int, list[int]]:

@@ -47,7 +47,7 @@ def open_odf(data: bytes) -> tuple[Container, Element]:
 def paragraph_text(paragraph: Element) -> str:
     """The text of a paragraph as shown, without comments, notes and boxes that are anchored in it.
 
-    White space in the XML counts as one space, and not at all at either end (OpenDocument 1.3, part 3, 6.1.2).
+    White space in the XML is one space, and none at either end (OpenDocument 1.3, part 3, 6.1.2).
     """
     text = _SPACES.sub(" ", "".join(_pieces(paragraph))).strip(" ")
     return text.translate(_KEPT)

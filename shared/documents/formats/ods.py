@@ -37,6 +37,8 @@ MAX_REPEATED_ROWS = 10_000
 _CALCEXT = "{urn:org:documentfoundation:names:experimental:calc:xmlns:calcext:1.0}value-type"
 _ROW_GROUPS = {f"{TABLE}{name}" for name in ("table-row-group", "table-header-rows", "table-rows")}
 _CELLS = (f"{TABLE}table-cell", f"{TABLE}covered-table-cell")
+_VALUE_TYPE = f"{OFFICE}value-type"
+_FORMULA = f"{TABLE}formula"
 _SPANNED = f"{TABLE}number-columns-spanned"
 _REFERENCE = re.compile(r"\[([^\]]*)\]")
 _DURATION = re.compile(r"(-?)P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?")
@@ -127,7 +129,8 @@ class _Reader:
         column = 1
         for cell in row.iterchildren(*_CELLS):
             repeated = _count(cell, "number-columns-repeated")
-            value, detail = _cell(cell) if len(cell) or len(cell.attrib) > 1 else (None, PLAIN)
+            holds_something = len(cell) or cell.get(_VALUE_TYPE) or cell.get(_FORMULA)
+            value, detail = _cell(cell) if holds_something else (None, PLAIN)
             for at in range(column, min(column + repeated, MAX_COLUMNS + 1)):
                 if value is not None:
                     cells[at] = value
@@ -157,7 +160,7 @@ def _cell(cell: Element) -> tuple[Value, Detail]:
     """A cell's value and what it has beside it."""
     text = "\n".join(paragraph_text(paragraph) for paragraph in cell.iterchildren(*PARAGRAPHS))
     comments = [all_text(comment) for comment in cell.iterfind(f"{OFFICE}annotation")]
-    formula = cell.get(f"{TABLE}formula")
+    formula = cell.get(_FORMULA)
     detail = Detail(
         formula=None if formula is None else _formula(formula),
         comment="\n".join(filter(None, comments)) or None,
@@ -174,7 +177,7 @@ def _cell(cell: Element) -> tuple[Value, Detail]:
 
 def _value(cell: Element, text: str) -> tuple[Value, str | None]:
     """A cell's value and the kind of number that it is."""
-    kind = cell.get(f"{OFFICE}value-type")
+    kind = cell.get(_VALUE_TYPE)
     number = cell.get(f"{OFFICE}value", "")
     if cell.get(_CALCEXT) == "error":
         return Fault(text), "error"

@@ -56,14 +56,15 @@ def attachments(pdf: pdfium.PdfDocument) -> Iterator[Block]:
 def _remark(pdf: pdfium.PdfDocument, annotation: raw.FPDF_ANNOTATION) -> str:
     link = raw.FPDFAnnot_GetLink(annotation)
     action = raw.FPDFLink_GetAction(link) if link else None
-    pieces = [_string(annotation, b"T"), _string(annotation, b"Contents")]
+    author, pieces = _string(annotation, b"T"), [_string(annotation, b"Contents")]
     if action:
         size = raw.FPDFAction_GetURIPath(pdf.raw, action, None, 0)
         if size > 1:
             buffer = (c_char * size)()
             raw.FPDFAction_GetURIPath(pdf.raw, action, buffer, size)
             pieces.append(buffer.raw[: size - 1].decode("utf-8", "replace"))
-    return ": ".join(filter(None, pieces))
+    text = ": ".join(filter(None, pieces))
+    return f"{author}: {text}" if author and text else text
 
 
 def _field(pdf: pdfium.PdfDocument, annotation: raw.FPDF_ANNOTATION) -> str:

@@ -8,8 +8,9 @@ so that a sheet built from a csv can be cited by it too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import date, datetime, time, timedelta
 
-from shared.documents.document import JSON, Block, Document, Part, Table
+from shared.documents.document import JSON, Block, Document, Part, Table, Value
 from shared.documents.formats import columns, layout
 from shared.documents.formats.grid import Sheet, address
 from shared.documents.locators import NOWHERE, Locator
@@ -80,7 +81,7 @@ def _table(sheet: Sheet, place: layout.Place, index: int) -> Table:
     return Table(
         name=sheet.name if index == 1 else f"{sheet.name} {index}",
         columns=columns.names(header),
-        values=tuple([sheet.rows[row].get(column) for row in place.rows] for column in span),
+        values=tuple(_alike([sheet.rows[row].get(column) for row in place.rows]) for column in span),
         locators=[
             Locator(sheet=sheet.name, row=row, record=sheet.shown(row, place.left).strip() or None)
             for row in place.rows
@@ -91,3 +92,16 @@ def _table(sheet: Sheet, place: layout.Place, index: int) -> Table:
         hidden_rows=frozenset(i for i, row in enumerate(place.rows) if row in sheet.hidden_rows),
         details=details,
     )
+
+
+def _alike(values: list[Value]) -> list[Value]:
+    """A column in which dates among moments are moments too, and times among durations are durations.
+
+    A sheet stores midnight as a mere date and an hour as a time of day, whatever its neighbours are.
+    """
+    types = {type(value) for value in values}
+    if {date, datetime} <= types:
+        return [datetime.combine(v, time()) if type(v) is date else v for v in values]
+    if {time, timedelta} <= types:
+        return [datetime.combine(date.min, v) - datetime.min if isinstance(v, time) else v for v in values]
+    return values
