@@ -28,7 +28,7 @@ _FILE_ENDINGS = {
     "jpg",
     "jpeg",
 }
-_MAIL = re.compile(r"\b(?:e-?mails?|mails?|messages?|recipients?|addresses)\b", re.IGNORECASE)
+_MAIL = re.compile(r"\b(?:e-?mails?|mails?|messages?|post|letters?|recipients?|addresses)\b", re.IGNORECASE)
 _ONLY = re.compile(r"\b(?:only|solely|exclusively|nowhere else|no other|nobody else|alone)\b", re.IGNORECASE)
 _PERSONAL = re.compile(r"\b(?:personal|private) (?:data|information|details)\b", re.IGNORECASE)
 _NEVER = re.compile(r"\b(?:no|not|never|nowhere|none|must not|may not)\b", re.IGNORECASE)
