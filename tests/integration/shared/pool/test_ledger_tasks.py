@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -124,7 +125,7 @@ def test_every_step_of_an_older_lease_is_refused_and_changes_nothing(
     assert new.fence > old.fence
     before = ledger.task(ref, "t1")
 
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: ledger.renew(old, 99),
         lambda: ledger.decide(old, Solution(answer="old")),
         lambda: ledger.revise(old, Solution(answer="old"), 0),
@@ -150,7 +151,7 @@ def test_the_solution_of_a_lease_that_was_taken_back_is_never_accepted(
     before = ledger.task(ref, "t1")
     assert (before.status, before.solution) == (TaskStatus.QUEUED, None)
 
-    steps = [
+    steps: list[Callable[[], object]] = [
         lambda: ledger.decide(old, Solution(answer="late")),
         lambda: ledger.report(old),
         lambda: ledger.come_back(old, 0, {}),

@@ -53,7 +53,7 @@ def test_what_is_renewed_or_put_off_after_the_tenders_look_is_left_alone(
     ref = open_run(ledger)
     lease(ledger, ref, "t1")
     ledger.wait(lease(ledger, ref, "t2"), 1, "down")
-    args = [clock.now, str(ref)]
+    args: tuple[int, str] = (clock.now, str(ref))
     assert patient.script("ledger/expire")(keys.ledger(ref), [*args, "t1"]) is None
     assert patient.script("ledger/wake")(keys.ledger(ref), [*args, "t2"]) == 0
     assert ledger.task(ref, "t1").status is TaskStatus.LEASED
