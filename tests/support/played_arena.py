@@ -63,12 +63,8 @@ class PlayedArena:
     def books(self) -> dict[str, Any]:
         """What the first team's key did."""
         accounts = self.app.arena.report()["accounts"]
-        page: dict[str, Any] = accounts.get("team-1", {"requests": 0, "by_endpoint": {}})
+        page: dict[str, Any] = accounts.get("team-1", {"requests": 0})
         return page
-
-    def count(self, endpoint: str) -> int:
-        """Requests to an endpoint, answered or not."""
-        return int(self.books()["by_endpoint"].get(endpoint, 0))
 
     def stop(self) -> None:
         self._ends.close()
