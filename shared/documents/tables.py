@@ -12,7 +12,8 @@ import math
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -115,13 +116,11 @@ class Tables:
         """
         seconds = min(SECONDS, deadline.left() if deadline else SECONDS)
         cursor = database().cursor()
-        watch = threading.Timer(seconds, cursor.interrupt)
-        watch.daemon = True
         try:
             tree = parse(cursor, query)
             used = self._resolve(tree)
-            watch.start()
-            return _run(cursor, tree, used, limit)
+            with _interrupting(cursor, seconds):
+                return _run(cursor, tree, used, limit)
         except duckdb.InterruptException:
             if deadline and deadline.passed:
                 raise DeadlinePassed("no time left for this query") from None
@@ -131,7 +130,6 @@ class Tables:
         except duckdb.Error as error:
             raise ToolError(f"SQL: {str(error)[:600]}") from None
         finally:
-            watch.cancel()
             cursor.close()
 
     def _catalog(self) -> Catalog:
@@ -171,6 +169,26 @@ class Tables:
                     f"SQL: no relation {name[:80]!r}; there is {', '.join(near) or 'none at all'}"
                 )
             return relation
+
+
+@contextmanager
+def _interrupting(cursor: Cursor, seconds: float) -> Iterator[None]:
+    """Interrupt what runs on a cursor inside for longer than so many seconds."""
+    over = threading.Event()
+
+    def watch() -> None:
+        left = seconds
+        while not over.wait(left):
+            cursor.interrupt()
+            left = 0.05  # again: an interrupt that comes between two statements is lost
+
+    thread = threading.Thread(target=watch, name="sql-watch", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def _run(cursor: Cursor, tree: Node, used: Mapping[int, Relation], limit: int) -> SqlResult:
@@ -234,12 +252,7 @@ def _visible(tree: Node, names: Sequence[str]) -> list[int]:
     items = node.get("select_list", [])
     if not any(item.get("class") == "STAR" for item in items):
         return list(range(len(names)))
-    asked = {
-        str(name).lower()
-        for item in items
-        for name in (item.get("alias"), *item.get("column_names", [])[-1:])
-        if name
-    }
+    asked = {str(item.get("alias") or (item.get("column_names") or [""])[-1]).lower() for item in items}
     return [i for i, name in enumerate(names) if name.lower() in asked or not _PLACE_COLUMN.fullmatch(name)]
 
 

@@ -16,7 +16,7 @@ from shared.documents.locators import TAKES, Locator
 from shared.documents.paths import canonical
 from shared.models import Source
 
-MANY = 10
+MANY = 20
 """More sources than this get a warning: citing "just in case" is penalised (Harness Arena, "Submitting")."""
 
 
