@@ -21,7 +21,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -38,9 +38,6 @@ SILENT_LEASES = 3.0
 
 START_SECONDS = 60.0
 """Time for a node's first heartbeat, on top."""
-
-COLD_SECONDS = 15.0
-"""Time between a cold end and the last resort."""
 
 LIFELINE = "SCRIMMAGE_LIFELINE"
 """Set for nodes whose standard input closes when their supervisor is gone."""
@@ -187,23 +184,23 @@ class Supervisor:
             time.sleep(self._silent_seconds / 6)
 
     def _end(self) -> None:
-        """End all nodes: warmly, coldly when asked again or out of time, and in the end by force."""
+        """End all nodes: warmly, and by force when asked again or out of time (threads cannot be stopped)."""
         log.info("supervisor_ends", warm=self._asked == 1)
         if self._asked == 1:
             self._signal_all(signal.SIGTERM)
-            self._wait_for_all(self._warm_seconds, lambda: self._asked > 1)
-        self._signal_all(signal.SIGQUIT)
-        self._wait_for_all(COLD_SECONDS, lambda: False)
+            self._wait_for_all(self._warm_seconds)
         self._signal_all(signal.SIGKILL)
-        self._wait_for_all(COLD_SECONDS, lambda: False)
+        for child in self._children:
+            if child.process is not None:
+                child.process.wait()
 
     def _signal_all(self, number: int) -> None:
         for child in self._children:
             child.signal(number)
 
-    def _wait_for_all(self, seconds: float, enough: Callable[[], bool]) -> None:
+    def _wait_for_all(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        while time.monotonic() < end and not enough():
+        while time.monotonic() < end and self._asked == 1:
             if all(child.ended() for child in self._children):
                 return
             time.sleep(0.05)

@@ -1,0 +1,80 @@
+"""`baseline` plays a dev run of the arena emulator on supervised workers, over real HTTP, with the limiter on."""
+
+from __future__ import annotations
+
+import pytest
+
+from emulators.serve import ArenaEmulator
+from shared.models import RunRequest, RunStatus
+from shared.platforms import registry
+from shared.pool.server import RedisServer
+from shared.settings import Settings
+from tests.support.playing import wait_for_end
+from tests.support.supervised import Supervised
+
+
+@pytest.fixture(scope="module")
+def arena():
+    with ArenaEmulator.start() as arena:
+        yield arena
+
+
+@pytest.fixture(scope="module")
+def workers(arena, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("arena")
+    with RedisServer.start(folder / "redis", maxmemory_mb=256) as server:
+        settings = Settings.load(
+            _env_file=None, redis_url=server.url, arena_url=arena.url, arena_key=arena.key
+        )
+        workers = Supervised(settings, folder, "--role", "both", "--processes", "1")
+        workers.wait_until_live(3)
+        yield workers
+        assert workers.stop() == 0
+
+
+def play(workers: Supervised, seed: int):
+    """Open a dev run as a producer does, and wait for its end."""
+    pool = workers.pool
+    platform = registry.create("arena", pool.settings, pool)
+    request = RunRequest(platform="arena", seed=seed, solver="baseline")
+    request_id = pool.ledger.request(request)
+    run = platform.open(request, platform.prepare(request), request_id)
+    assert pool.ledger.opened(request_id, run, request)
+    return run, wait_for_end(pool, run, 90)
+
+
+def test_a_dev_run_plays_end_to_end_within_its_requests(arena, workers):
+    run, state = play(workers, 101)
+    assert state.status is RunStatus.FINISHED
+    assert (state.submitted, state.failures) == (30, {})
+    assert state.scorecard is not None
+    assert state.scorecard.accuracy is not None
+    assert state.scorecard.accuracy > 0.2
+    account = arena.books()["accounts"]["team-1"]
+    assert account["over_limit"] == 0
+    ref = state.ref
+    effects = sum(
+        entry.result is not None and entry.result.refused_by is None
+        for task in run.tasks
+        for entry in workers.pool.journal.entries(ref, task.task_id)
+    )
+    assert effects >= 1
+    listing = registry.create("arena", workers.pool.settings, workers.pool).files(run, run.tasks[0]).by_task
+    shared = set.intersection(*(set(paths.values()) for paths in listing.values()))
+    own = sum(1 for paths in listing.values() if set(paths.values()) - shared)
+    assert account["requests"] <= 33 + 2 * effects + 1 + own
+
+
+def test_a_transcript_tells_how_a_task_was_decided(workers):
+    run, state = play(workers, 102)
+    told = [
+        entry
+        for task in run.tasks
+        for entry in workers.pool.transcripts.read(state.ref, task.task_id)
+        if entry["event"] == "decided"
+    ]
+    assert len(told) == 30
+
+
+def test_no_key_is_in_the_log(arena, workers):
+    assert arena.key not in workers.log.read_text()
