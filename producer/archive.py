@@ -28,8 +28,6 @@ from typing import Any
 from urllib.parse import quote
 
 from pydantic import ConfigDict
-from shared.pool.listings import Listings
-from shared.pool.pool import Pool
 
 from producer.summary import Summary, summarise
 from shared.errors import ScrimmageError, UsageError
@@ -46,6 +44,8 @@ from shared.models import (
     TaskStatus,
 )
 from shared.pool.ledger import RunState
+from shared.pool.listings import Listings
+from shared.pool.pool import Pool
 
 
 class ArchivedTask(Task):

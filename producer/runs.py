@@ -7,13 +7,12 @@ after a crash knows that a run may exist. Tasks are stored and the first jobs se
 
 from __future__ import annotations
 
-from shared.pool.dispatch import send_round
-from shared.pool.pool import Pool
-
-from shared.errors import Refused, Unavailable
+from shared.errors import Refused, Unavailable, Unclear
 from shared.models import RunRef, RunRequest
 from shared.platforms.base import Platform
+from shared.pool.dispatch import send_round
 from shared.pool.ledger import Opening
+from shared.pool.pool import Pool
 
 
 def open_run(pool: Pool, platform: Platform, request: RunRequest) -> RunRef:
@@ -21,7 +20,8 @@ def open_run(pool: Pool, platform: Platform, request: RunRequest) -> RunRef:
 
     Raises:
         Refused: the platform said no; the opening is closed as ``rejected``.
-        Unavailable: the platform did not answer; the opening stays, `resume` settles it.
+        Unclear: a run may exist; the opening stays, `resume` settles it.
+        Unavailable: the platform did not answer and has opened nothing; the opening is closed.
     """
     request_id = pool.ledger.request(request)
     return _open(pool, platform, request, request_id)
@@ -41,8 +41,10 @@ def _open(pool: Pool, platform: Platform, request: RunRequest, request_id: str) 
     try:
         prepared = platform.prepare(request)
         run = platform.open(request, prepared, request_id)
-    except Refused as refusal:
-        pool.ledger.reject(request_id, str(refusal))
+    except Unclear:
+        raise
+    except (Refused, Unavailable) as error:
+        pool.ledger.reject(request_id, str(error))
         raise
     pool.ledger.opened(request_id, run, request)
     hand_out(pool)

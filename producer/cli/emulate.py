@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from producer.cli.output import print_json, results, say
+from producer.interrupt import Interrupted
 
 emulate = typer.Typer(help="The platforms as local servers.", no_args_is_help=True)
 
@@ -76,12 +77,12 @@ def arena(
         }
     )
     app, listening, hello = open_arena(options)
-    say(f"arena emulator: {hello['origin']}; books at /_emulator/books, API at /openapi.json; Ctrl-C ends it")
-    results.print(f"export SCRIMMAGE_ARENA_URL={hello['url']}", soft_wrap=True, markup=False)
-    for number, team_key in enumerate(hello["keys"], start=1):
-        line = f"export SCRIMMAGE_ARENA_KEY={team_key}"
-        results.print(line if number == 1 else f"# team {number}: {line}", soft_wrap=True, markup=False)
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(Interrupted):
+        say(f"arena emulator: {hello['origin']} (/_emulator/books, /openapi.json); Ctrl-C ends it")
+        results.print(f"export SCRIMMAGE_ARENA_URL={hello['url']}", soft_wrap=True, markup=False)
+        for number, team_key in enumerate(hello["keys"], start=1):
+            line = f"export SCRIMMAGE_ARENA_KEY={team_key}"
+            results.print(line if number == 1 else f"# team {number}: {line}", soft_wrap=True, markup=False)
         server(app).run(sockets=[listening])
     if books:
         print_json(app.arena.report())

@@ -6,14 +6,13 @@ Exit codes: 0 done, 1 the run ended incomplete, 2 usage or settings, 3 the platf
 
 from __future__ import annotations
 
-import signal
 import sys
-from types import FrameType
 
 import typer
 
 from producer.cli import demo, doctor, emulate, inspect, play, pool, runs, show
 from producer.cli.output import clean, print_json, progress
+from producer.interrupt import Interrupted, raise_on_signals
 from shared.errors import Refused, ScrimmageError, SettingsError, UsageError
 
 app = typer.Typer(
@@ -51,10 +50,10 @@ def exit_code(error: ScrimmageError) -> int:
 
 def run() -> None:
     """Run the command line and exit with its code."""
-    signal.signal(signal.SIGTERM, _as_interrupt)
+    raise_on_signals()
     try:
         app()
-    except KeyboardInterrupt:
+    except Interrupted:
         progress.print("interrupted; `scrimmage resume` goes on where this stopped")
         sys.exit(INTERRUPTED)
     except ScrimmageError as error:
@@ -62,7 +61,3 @@ def run() -> None:
             print_json({"error": str(error), "kind": type(error).__name__})
         progress.print(f"[red]{clean(error)}[/red]", soft_wrap=True)
         sys.exit(exit_code(error))
-
-
-def _as_interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

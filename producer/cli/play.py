@@ -12,11 +12,10 @@ from shared.models import RunRequest
 from shared.settings import Settings
 
 if TYPE_CHECKING:
-    from shared.pool.pool import Pool
-
     from producer.summary import Summary
     from producer.sweeps import Sweep
     from shared.platforms.base import Platform
+    from shared.pool.pool import Pool
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 PlatformName = Annotated[str, typer.Option("--platform", help="Where to play.")]
@@ -119,6 +118,7 @@ def play_and_print(requests: list[RunRequest], *, in_flight: int, json: bool) ->
 def follow(settings: Settings, pool: Pool, requests: list[RunRequest], in_flight: int) -> Sweep:
     """Play requests with live progress; on Ctrl-C say how to go on."""
     from producer.archive import Archive
+    from producer.interrupt import Interrupted
     from producer.sweeps import play
     from producer.watch import Progress, snapshot
     from shared.platforms import registry
@@ -137,7 +137,7 @@ def follow(settings: Settings, pool: Pool, requests: list[RunRequest], in_flight
                 view.show(snapshot(pool, sweep.flying.values(), over=len(sweep.done), total=sweep.total))
 
             return play(pool, platform, requests, in_flight=in_flight, archive=archive, view=draw)
-    except KeyboardInterrupt:
+    except Interrupted:
         if state and state[0].flying:
             warn("interrupted; nothing is lost. In flight: " + ", ".join(map(str, state[0].flying)))
         raise

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from producer.cli.output import say
+from producer.interrupt import Interrupted
 from shared.errors import SettingsError
 from shared.settings import Settings
 
@@ -68,4 +70,5 @@ def up(
     with local_pool(Settings.load(), say, flower=flower) as local:
         say(f"ready    export SCRIMMAGE_REDIS_URL={local.settings.redis_url}")
         say("         Ctrl-C stops it; nothing is lost")
-        signal.pause()
+        with suppress(Interrupted):
+            signal.pause()

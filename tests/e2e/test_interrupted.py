@@ -1,0 +1,74 @@
+"""What a person interrupts or gets wrong: nothing is lost, and the message says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from emulators.serve import ArenaEmulator
+from tests.e2e.conftest import terminal_for
+from tests.support.command import Terminal
+
+
+@pytest.fixture
+def emulator() -> Iterator[ArenaEmulator]:
+    with ArenaEmulator.start() as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, emulator: ArenaEmulator) -> Terminal:
+    return terminal_for(tmp_path, emulator)
+
+
+def test_ctrl_c_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -> None:
+    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=300")
+    running.wait_for_text("tasks ")
+    ended = running.interrupt()
+    assert ended.code == 130
+    assert "scrimmage resume" in ended.err
+    resumed = terminal.run("resume", "--json")
+    assert resumed.code == 0, resumed.err
+    (row,) = resumed.json["runs"]
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 300)
+
+
+def test_a_killed_command_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -> None:
+    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=300")
+    running.wait_for_text("tasks ")
+    running.kill()
+    resumed = terminal.run("resume", "--json")
+    assert resumed.code == 0, resumed.err
+    (row,) = resumed.json["runs"]
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 300)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "code", "words"),
+    [
+        (("run", "--solver", "nobody"), {}, 2, "no worker has the solver 'nobody'"),
+        (("run",), {"SCRIMMAGE_ARENA_KEY": "arena_wrong"}, 3, "API key"),
+        (("run",), {"SCRIMMAGE_ARENA_URL": "ftp://arena"}, 2, "SCRIMMAGE_ARENA_URL"),
+        (("run", "--platform", "moon"), {}, 2, "moon"),
+        (("sweep", "--seeds", "1,x"), {}, 2, "--seeds '1,x'"),
+        (("show", "run_x"), {}, 2, "not in the archive"),
+        (("worker",), {}, 2, "SCRIMMAGE_REDIS_URL is not set"),
+        (("run", "--nonsense"), {}, 2, "nonsense"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_exit_code(
+    terminal: Terminal, arguments: tuple[str, ...], variables: dict[str, str], code: int, words: str
+) -> None:
+    ended = terminal.run(*arguments, **variables)
+    assert words in ended.err
+    assert ended.code == code
+    assert "Traceback" not in ended.err
+
+
+def test_a_platform_that_does_not_answer_is_an_error_with_a_name_and_an_end(terminal: Terminal) -> None:
+    ended = terminal.run("run", "--solver", "empty", SCRIMMAGE_ARENA_URL="http://127.0.0.1:9/api/v1")
+    assert ended.code == 1
+    assert "127.0.0.1:9" in ended.err
+    assert "Traceback" not in ended.err

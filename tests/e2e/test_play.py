@@ -1,0 +1,134 @@
+"""`run`, `sweep`, `status`, `show` and Flower on a pool that `up` keeps running."""
+
+from __future__ import annotations
+
+import base64
+import json
+import urllib.request
+from typing import Any
+
+import pytest
+
+from tests.e2e.conftest import Playground
+from tests.support.playing import wait_for
+
+
+def test_a_run_submits_every_task_once_within_the_limit(playground: Playground) -> None:
+    ended = playground.terminal.run("run", "--solver", "careful", "--json")
+    assert ended.code == 0, ended.err
+    (row,) = ended.json["runs"]
+    assert row["status"] == "finished"
+    assert row["tasks_submitted"] == row["tasks_total"] == 30
+    assert row["failures"] == []
+    books = playground.emulator.books()["accounts"]["team-1"]
+    mine = {name: count for name, count in books["submits"].items() if name.startswith(row["run_id"] + "/")}
+    assert len(mine) == 30
+    assert set(mine.values()) == {1}
+    assert books["requests_by_run"][row["run_id"]] <= row["requests"]
+
+
+def test_a_cold_run_costs_no_more_requests_than_promised_and_a_warm_one_no_downloads(
+    playground: Playground,
+) -> None:
+    first = playground.terminal.run("run", "--solver", "careful", "--seed", "77", "--json").json["runs"][0]
+    listing = json.loads(
+        (playground.terminal.folder / "archive" / "arena" / first["run_id"] / "manifest.json").read_text()
+    )
+    shared = set.intersection(*(set(paths.values()) for paths in listing.values()))
+    owners = sum(bool(set(paths.values()) - shared) for paths in listing.values())
+    effects = 10
+    assert first["requests"] <= 33 + 2 * effects + 1 + owners
+
+
+def test_a_sweep_compares_solvers_on_the_same_seeds(playground: Playground) -> None:
+    ended = playground.terminal.run(
+        "sweep", "--seeds", "5,6", "--solver", "empty", "--solver", "careful", "--in-flight", "4", "--json"
+    )
+    assert ended.code == 0, ended.err
+    rows = ended.json["runs"]
+    assert sorted((row["seed"], row["solver"]) for row in rows) == [
+        (5, "careful"), (5, "empty"), (6, "careful"), (6, "empty"),
+    ]  # fmt: skip
+    assert len({row["sweep"] for row in rows}) == 1
+
+
+def test_a_platform_that_nobody_knows_plays_through_the_same_commands(playground: Playground) -> None:
+    ended = playground.terminal.run(
+        "run", "--platform", "toy", "--solver", "patient", "--option", "tasks=9", "--json"
+    )
+    assert ended.code == 0, ended.err
+    (row,) = ended.json["runs"]
+    assert (row["platform"], row["tasks_submitted"], row["accuracy"]) == ("toy", 9, 1.0)
+
+
+@pytest.mark.parametrize("solver", ["raising", "rubbish", "nothing"])
+def test_a_bad_solver_fails_its_tasks_and_no_others(playground: Playground, solver: str) -> None:
+    ended = playground.terminal.run(
+        "run", "--platform", "toy", "--solver", solver, "--option", "tasks=5", "--json"
+    )
+    assert ended.code == 1, ended.err
+    (row,) = ended.json["runs"]
+    assert row["status"] == "finished"
+    failed = row["failures"]
+    assert len(failed) + row["tasks_submitted"] == 5
+    assert all(failure["status"] == "gave_up" and failure["reason"] for failure in failed)
+    assert len(failed) == (1 if solver == "raising" else 5)
+
+
+def test_flower_shows_thirty_solves_and_a_finish_with_readable_arguments(playground: Playground) -> None:
+    row = playground.terminal.run("run", "--solver", "empty", "--json").json["runs"][0]
+
+    def shown(name: str) -> list[dict[str, Any]]:
+        tasks = _flower(playground, "/api/tasks?limit=5000").values()
+        return [task for task in tasks if task["name"] == name and row["run_id"] in (task["args"] or "")]
+
+    wait_for(lambda: len(shown("scrimmage.solve")) == 30, 20, "Flower sees the solves")
+    wait_for(lambda: len(shown("scrimmage.finish")) >= 1, 20, "Flower sees the finish")
+    assert any(task["args"] == f"arena {row['run_id']} t07 empty" for task in shown("scrimmage.solve"))
+    assert playground.emulator.key not in json.dumps(_flower(playground, "/api/tasks?limit=5000"))
+
+
+def test_show_sets_what_was_submitted_beside_what_was_expected(playground: Playground) -> None:
+    row = playground.terminal.run("run", "--solver", "careful", "--json").json["runs"][0]
+    run = playground.terminal.run("show", row["run_id"])
+    assert run.code == 0, run.err
+    assert "t30" in run.out
+    task = playground.terminal.run("show", row["run_id"], "t03", "--json").json["task"]
+    assert task["solution"]["outcome"] == "OK"
+    assert task["reveal"]["expected_outcome"]
+    assert task["effects"][0]["ok"] is True
+    text = playground.terminal.run("show", row["run_id"], "t03")
+    assert "expected" in text.out
+    assert "/drafts/t03.md" in text.out
+
+
+def test_status_says_what_is_held_and_what_would_be_done(playground: Playground) -> None:
+    running = playground.terminal.start(
+        "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=200"
+    )
+    try:
+        running.wait_for_text("tasks ")
+        rows = playground.terminal.run("status", "--json").json["runs"]
+        (held,) = (row for row in rows if row["here"] == "solving")
+        assert held["plan"].startswith("workers play it")
+        assert "submitted" in held["there"]
+    finally:
+        ended = running.ended()
+    assert ended.code == 0, ended.err
+
+
+def test_doctor_names_settings_and_their_origin_and_hides_keys(playground: Playground) -> None:
+    ended = playground.terminal.run("doctor", "--json")
+    assert ended.code == 0, ended.out
+    settings = {row["name"]: row for row in ended.json["settings"]}
+    assert settings["arena_key"]["from"] == "environment SCRIMMAGE_ARENA_KEY"
+    assert playground.emulator.key not in ended.out + ended.err
+    assert all(check["ok"] is not False for check in ended.json["checks"])
+
+
+def _flower(playground: Playground, path: str) -> dict[str, Any]:
+    token = base64.b64encode(f"scrimmage:{playground.flower_password}".encode()).decode()
+    request = urllib.request.Request(playground.flower + path, headers={"Authorization": f"Basic {token}"})
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
