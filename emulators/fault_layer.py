@@ -77,8 +77,8 @@ class FaultLayer:
         elif isinstance(rule, Skew):
             await self._app(scope, receive, self._skewed(rule.seconds, send))
         elif isinstance(rule, Hang) and rule.when == "before":
-            await asyncio.sleep(rule.seconds)
-            await self._app(scope, receive, send)
+            if await _hung(rule.seconds, scope, receive):
+                await self._app(scope, receive, send)
         elif isinstance(rule, TooMany):
             await _answer(send, self._too_many(rule))
         elif isinstance(rule, Status):
@@ -93,8 +93,8 @@ class FaultLayer:
         else:
             answer = await self._handle(scope, receive)
             if isinstance(rule, Hang):
-                await asyncio.sleep(rule.seconds)
-                await _answer(send, answer)
+                if await _hung(rule.seconds, scope, receive):
+                    await _answer(send, answer)
             elif isinstance(rule, Truncate):
                 await _truncated(rule, answer, scope, receive, send)
             elif isinstance(rule, Corrupt):
@@ -148,6 +148,17 @@ def _made(status: int, body: bytes, content_type: str, headers: Mapping[str, str
     pairs = {"content-type": content_type, "content-length": str(len(body)), **headers}
     encoded = [(name.encode(), value.encode()) for name, value in pairs.items()]
     return {"type": "http.response.start", "status": status, "headers": encoded}, body
+
+
+async def _hung(seconds: float, scope: Scope, receive: Receive) -> bool:
+    """Let time pass. False: the server is stopping, and the connection was closed instead."""
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        transport_of(scope).abort()
+        await _gone(receive)
+        return False
+    return True
 
 
 async def _gone(receive: Receive) -> None:

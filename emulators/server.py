@@ -66,6 +66,7 @@ def server(app: ASGIApp) -> uvicorn.Server:
             access_log=False,
             date_header=False,
             server_header=False,
+            proxy_headers=False,
             timeout_keep_alive=75,
             timeout_graceful_shutdown=1,
         )

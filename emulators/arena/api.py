@@ -7,6 +7,7 @@ request sees and leaves a whole state, and nothing needs a lock.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -26,6 +27,8 @@ from shared.errors import Refused, ToolError
 from shared.models import Effect
 
 PREFIX = "/api/v1"
+
+_log = logging.getLogger(__name__)
 
 Handler = Callable[[Request, Team], Awaitable[Response]]
 S = TypeVar("S")
@@ -75,7 +78,14 @@ class Api:
                     return self._replies.too_many(wait)
             if "run_id" in request.path_params:
                 page.count("requests_by_run", request.path_params["run_id"])
-            return await handler(request, team)
+            try:
+                return await handler(request, team)
+            except Refused:
+                raise
+            except Exception:  # noqa: BLE001 - logged, and the emulator goes on
+                # Starlette would answer 500 too, but then it raises on, and the server cuts the connection.
+                _log.exception("%s %s failed", request.method, request.url.path)
+                return self._replies.error("internal error", 500)
 
         return endpoint
 

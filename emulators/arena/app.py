@@ -85,12 +85,9 @@ class ArenaApp:
             headers = {"allow": self._allowed(request.scope)} if error.status_code == 405 else None
             return replies.error(str(error.detail).lower(), error.status_code, headers)
 
-        async def break_down(_: Request, _error: Exception) -> Response:
-            return replies.error("internal error", 500)
-
         inner = Starlette(
             routes=self.routes,
-            exception_handlers={Refused: refuse, HTTPException: no_endpoint, Exception: break_down},
+            exception_handlers={Refused: refuse, HTTPException: no_endpoint},
         )
         inner.router.redirect_slashes = False
         app: ASGIApp = inner
