@@ -86,7 +86,7 @@ def dig(event: Mapping[str, Any], path: Path) -> Any:
     """The value at a path into nested objects, None where there is none."""
     value: Any = event
     for part in path:
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return None
         value = value.get(part)
     return value

@@ -45,7 +45,7 @@ SAME: list[tuple[str, dict[str, Any], Any]] = [
     ("query_logs", {}, PLACES),
     ("query_logs", {"limit": 2}, {"items": PLACES[:2]}),
     ("query_logs", {"limit": 2}, {"items": PLACES}),
-    ("tree", {}, {"files": [{"name": name} for name in ("AGENTS.md", "/logs/audit.jsonl", "/registry/d.csv")]}),
+    ("tree", {}, {"files": [{"name": path.lstrip("/")} for path in FILES]}),
     ("list", {"path": "/logs"}, {"entries": ["audit.jsonl"]}),
     ("access_path", {"from": "a", "to": "c"}, {"chain": ["a", "b", "c"], "length": 2}),
     ("access_path", {"from": "a", "to": "c"}, "a -> b -> c"),
