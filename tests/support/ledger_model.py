@@ -94,11 +94,11 @@ class Model:
         task.lease_until = self.now + self.lease_seconds
         task.stop = min(self.deadline, self.now + self.task_seconds)
 
-    def renew(self, task_id: str, lease: object) -> None:
+    def renew(self, task_id: str, lease: object, seconds: float) -> None:
         task = self.held(task_id, lease)
         if self.now >= task.stop:
             raise Lost
-        task.lease_until = max(task.lease_until, self.now + self.lease_seconds)
+        task.lease_until = max(task.lease_until, self.now + seconds)
         task.graced = False
 
     def decide(self, task_id: str, lease: object, solution: str) -> str:

@@ -80,9 +80,12 @@ class LedgerMachine(RuleBasedStateMachine):
         assert lease.seconds_left == task.stop - self.model.now
         return lease
 
-    @rule(lease=leases)
-    def renew(self, lease: Lease) -> None:
-        self.same(lambda: self.ledger.renew(lease, LEASE), lambda: self.model.renew(lease.task_id, lease))
+    @rule(lease=leases, seconds=st.sampled_from([1.0, LEASE]))
+    def renew(self, lease: Lease, seconds: float = LEASE) -> None:
+        self.same(
+            lambda: self.ledger.renew(lease, seconds),
+            lambda: self.model.renew(lease.task_id, lease, seconds),
+        )
 
     @rule(lease=leases)
     def decide(self, lease: Lease) -> None:
@@ -111,16 +114,28 @@ class LedgerMachine(RuleBasedStateMachine):
             self.report(lease)
         return lease
 
-    @rule(target=leases, task_id=st.sampled_from(TASKS), decided=st.booleans())
-    def die(self, task_id: str, decided: bool) -> Any:
-        """A worker takes a task, and is not heard of again for a while."""
+    @rule(
+        target=leases,
+        task_id=st.sampled_from(TASKS),
+        decided=st.booleans(),
+        replaced=st.booleans(),
+        last_word=st.sampled_from(["renew", "decide", "report", "wait", "fault", None]),
+    )
+    def fall_silent(self, task_id: str, decided: bool, replaced: bool, last_word: str | None) -> Any:
+        """A worker is taken for dead; it may be replaced, and may speak once more."""
         lease = self.lease(task_id)
-        if isinstance(lease, Lease):
-            if decided:
-                self.decide(lease)
-            self.time_passes(LEASE)
-            self.take_back()
-        return lease
+        if not isinstance(lease, Lease):
+            return lease
+        if decided:
+            self.decide(lease)
+        self.time_passes(LEASE)
+        self.take_back()
+        new = self.lease(task_id) if replaced else multiple()
+        if last_word == "wait":
+            self.wait(lease, after=0.0, comes_back=False)
+        elif last_word:
+            getattr(self, last_word)(lease)
+        return new
 
     @rule(lease=leases, after=st.sampled_from([0.0, 3.0, 40.0]), comes_back=st.booleans())
     def wait(self, lease: Lease, after: float, comes_back: bool) -> None:
