@@ -110,10 +110,11 @@ def _dialect(sample: Sequence[str]) -> _Dialect:
 
 
 def _spaced(sample: Sequence[str], delimiter: str) -> bool:
-    """Whether quoted cells stand after a space: ``a, "b, c"``."""
-    return any(f'{delimiter} "' in line for line in sample) and not any(
-        f'{delimiter}"' in line for line in sample
-    )
+    """Whether cells stand after a space, quoted ones too: ``a, "b, c"``."""
+    if not any(f'{delimiter} "' in line for line in sample):
+        return False
+    delimiters = sum(line.count(delimiter) for line in sample)
+    return sum(line.count(f"{delimiter} ") for line in sample) > 0.9 * delimiters
 
 
 def _width(rows: Iterable[Sequence[str]]) -> int:
