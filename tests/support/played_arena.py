@@ -35,10 +35,12 @@ class PlayedArena:
         self._redis_url = redis_url
         self._ends = ExitStack()
 
-    def start(self, rules: Iterable[Rule] = (), *, build: Build = tiny, **options: Any) -> None:
-        """Start the emulator, without its limiter unless ``limit`` is given."""
+    def start(
+        self, rules: Iterable[Rule] = (), *, seed: int = 0, build: Build = tiny, **options: Any
+    ) -> None:
+        """Start the emulator, without its limiter unless ``limit`` is given. ``seed``: of the faults."""
         faults = self._folder / "faults.json"
-        faults.write_text(json.dumps({"rules": list(rules)}))
+        faults.write_text(json.dumps({"seed": seed, "rules": list(rules)}))
         values = {"limit": False, "faults": faults, **options}
         self.app = create_app(ArenaOptions.of(values), build=build)
         self._server = self._ends.enter_context(ThreadedServer(self.app))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+from emulators.arena.scenario.model import Scenario
 from shared.deadline import Deadline
 from shared.errors import Conflict, DeadlinePassed, NotAuthorised, NotFound, Unclear
 from shared.models import Effect, Kind, Receipt, Run, RunRequest, Solution, Source
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.platforms.base import Prepared
-from tests.support.arena import LOG
+from tests.support.arena import LOG, tiny
 from tests.support.played_arena import PlayedArena, Rule
 
 SOLUTIONS = {
@@ -359,4 +362,34 @@ def test_a_whole_run_plays_under_other_readings_of_the_text(
     assert platform.look(run, soon()).tasks["t01"].tool_calls == 1
     card = platform.finish(run, soon())
     assert (card.status, card.tasks_submitted) == ("finished", 3)
+    assert [shown["run_id"] for shown in platform.runs(soon())] == [run.run_id]
+
+
+def thirty(theme: str, seed: int, variation: int) -> Scenario:
+    base = tiny(theme, seed, variation)
+    tasks = (dataclasses.replace(base.tasks[1], task_id=f"t{number:02d}") for number in range(1, 31))
+    return dataclasses.replace(base, tasks=tuple(tasks))
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_storm_of_faults_loses_nothing_and_doubles_nothing(arena: PlayedArena, seed: int) -> None:
+    storm: list[Rule] = [
+        {"fault": "status", "status": 500, "probability": 0.05},
+        {"fault": "status", "status": 502, "body": "html", "when": "after", "probability": 0.05},
+        {"fault": "drop", "when": "after", "probability": 0.05},
+        {"fault": "hang", "seconds": 0.7, "probability": 0.02},
+        {"fault": "truncate", "probability": 0.02},
+        {"fault": "too_many", "probability": 0.02},
+    ]
+    arena.start([{"endpoint": "* /**"} | rule for rule in storm], seed=seed, build=thirty)
+    platform, run = begin(arena, http_timeout=0.5)
+    solutions = {task.task_id: SOLUTIONS["t02"] for task in run.tasks}
+
+    receipts = list(platform.submit(run, solutions, soon()))
+    card = platform.finish(run, soon())
+
+    assert sorted(receipt.task_id for receipt in receipts) == sorted(solutions)
+    assert all(receipt.accepted and receipt.grade for receipt in receipts)
+    assert arena.books()["submits"] == {f"{run.run_id}/{task}": 1 for task in solutions}
+    assert (card.status, card.tasks_submitted, len(card.reveals)) == ("finished", 30, 30)
     assert [shown["run_id"] for shown in platform.runs(soon())] == [run.run_id]
