@@ -130,5 +130,5 @@ def _workspace(draft: Draft, view: View, rng: random.Random) -> dict[str, bytes]
     if (draft.archive or rng.random() < 0.2) and view.archive is not None:
         workspace[view.look.paths["archive"]] = view.archive.data
     workspace |= dict(view.stale)
-    workspace |= {path: data for path, data in view.inbox if rng.random() < _DISTRACTORS}
+    workspace |= {path: data for path, data in (*view.inbox, *view.asides) if rng.random() < _DISTRACTORS}
     return {**workspace, **draft.own}

@@ -132,10 +132,11 @@ class Desk:
         """The date of a day of the log."""
         return f"{datetime.fromtimestamp(self.world.start + day * 86_400, UTC):%Y-%m-%d}"
 
-    def rule_step(self, document: str, rule: str) -> Step:
-        """A step of the plan: this rule applies."""
+    def rule_step(self, document: str, rule: str, *, cite: bool = False) -> Step:
+        """A step of the plan: this rule applies, and its line is cited if ``cite``."""
         path = "/AGENTS.md" if document == "agents_md" else self.path(document)
-        return Step("rule", {"path": path, "id": rule})
+        args: JsonObject = {"path": path, "id": rule}
+        return Step("rule", {**args, "cite": True} if cite else args)
 
     def sql(
         self,

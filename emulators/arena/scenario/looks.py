@@ -33,6 +33,8 @@ _FORMATS: Mapping[str, tuple[str, ...]] = {
     "containment": ("json",),
     "archive": ("jsonl",),
 }
+_UNLIKE = (("transfers", "budget"), ("handover", "weekly"), ("queue", "board"))
+"""Pairs of documents that differ in format, so that every scenario has every format."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,8 @@ def choose_look(theme: Theme, seed: int, variation: int) -> Look:
     """The look of a variation. Folders are chosen together, so that names of one place stay plausible."""
     rng = stream(theme.name, seed, variation, "look")
     formats = {name: rng.choice(forms) for name, forms in _FORMATS.items()}
+    for one, other in _UNLIKE:
+        formats[other] = next(form for form in _FORMATS[other] if form != formats[one])
     paths = {name: f"{rng.choice(theme.paths[name])}.{form}" for name, form in formats.items()}
     local = rng.random() < 0.5
     return Look(

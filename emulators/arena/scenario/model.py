@@ -85,14 +85,15 @@ class Step:
     ===========  ==========================================================================================
     kind         args
     ===========  ==========================================================================================
-    ``rule``     ``path``, ``id``: the rule of an operator file that the next steps apply; no result
+    ``rule``     ``path``, ``id``: the rule of an operator file that the next steps apply; no result.
+                 ``cite``: its line is a source
     ``sql``      ``query`` (DuckDB's SQL) over ``tables``: alias → ``{path, sheet?}``. Columns are called as
                  in the file, plus ``_path``, ``_line``, ``_record``, ``_sheet``, ``_row``. The alias
                  ``events`` needs no entry: all log events, with ``time`` (UTC), ``agent``, ``action``,
-                 ``target``, ``trace``, and their other fields. ``shape`` of the result: ``value`` (one cell), ``list``
-                 (first column), ``object`` (one row), ``none``. ``cite``: ``all`` rows of the result, by
-                 their locator columns (a second locator has the suffix ``_2``), or its ``ends`` (first and
-                 last) are sources of the task
+                 ``target``, ``trace``, and their other fields. ``shape`` of the result: ``value`` (one cell),
+                 ``list`` (first column), ``object`` (one row), ``none``. ``cite``: ``all`` rows of the
+                 result, by their locator columns (a second locator has the suffix ``_2``), or its ``ends``
+                 (first and last) are sources of the task
     ``find``     ``path``, ``pattern``: group 1 of the first block of the document that matches; with ``all``
                  of every match, as a list. ``cite``: the blocks (page, paragraph, line) are sources
     ``look``     the same over the text that is seen in the image ``path``

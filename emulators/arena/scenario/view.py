@@ -24,7 +24,7 @@ from emulators.arena.scenario.theme import Theme
 from emulators.arena.scenario.world import DAY, DAYS, HOUR, Event, Message, World
 from shared.models import JsonObject, Source
 
-_NOISE_PER_DAY = 640
+_NOISE_PER_DAY = 860
 _CHATTER = 260
 
 
@@ -42,6 +42,7 @@ class View:
     days: list[tuple[str, Journal]] = field(default_factory=list)
     archive: Journal | None = None
     inbox: list[tuple[str, bytes]] = field(default_factory=list)
+    asides: list[tuple[str, bytes]] = field(default_factory=list)
     stale: list[tuple[str, bytes]] = field(default_factory=list)
     image_texts: dict[str, str] = field(default_factory=dict)
 
@@ -103,6 +104,8 @@ def render(theme: Theme, world: World, look: Look, seed: int, variation: int) ->
     _messages(view, rng("messages"))
     _screens(view, rng("screens"))
     _logs(view, rng)
+    for name, lines in documents.asides(theme, world, rng("asides")):
+        view.asides.append((f"{name}.{rng(name).choice(('md', 'txt'))}", write_lines(lines)))
     for name, lines in documents.inbox_noise(theme, world, look, rng("inbox")):
         view.inbox.append((f"{look.inbox}/{name}.{rng('suffix').choice(('txt', 'md'))}", write_lines(lines)))
     return view
@@ -405,7 +408,7 @@ def _screens(view: View, rng: random.Random) -> None:
 def _logs(view: View, rng: Callable[[str], random.Random]) -> None:
     """Daily files, and the archive before them in local time; routine noise in both."""
     theme, world, look = view.theme, view.world, view.look
-    writer = JournalWriter(theme, rng("journal"))
+    writer = JournalWriter(theme, rng("journal"), documents.INJECTIONS)
     noise = rng("noise")
     agents = [agent.id for agent in world.agents if not agent.retired]
     by_day: list[list[Event]] = [[] for _ in range(DAYS)]

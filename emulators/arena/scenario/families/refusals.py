@@ -38,7 +38,7 @@ def _refuse(
         sources=[cited],
         constraints=Constraints(personal=personal_data(desk.world), mail_domains=mail_domains(desk)),
         needs=("agents", "people", "teams"),
-        plan=Plan((desk.rule_step("agents_md", ids[0]),)),
+        plan=Plan((desk.rule_step("agents_md", ids[0], cite=True),)),
     )
 
 

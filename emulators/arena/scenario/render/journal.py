@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from emulators.arena.scenario.theme import Theme
 from emulators.arena.scenario.world import Event
 
 NOISE = "routine"
+_INJECTED = 6
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,12 @@ class JournalWriter:
 
     Args:
         rng: of the variation.
+        notes: texts of which some lines carry one in a further field.
     """
 
-    def __init__(self, theme: Theme, rng: random.Random) -> None:
+    def __init__(self, theme: Theme, rng: random.Random, notes: Sequence[str]) -> None:
         self._theme = theme
+        self._notes = notes
         self._style = rng.choice(("Z", "+00:00", ".000Z"))
         order = list(theme.fields)
         if rng.random() < 0.6:
@@ -64,6 +68,12 @@ class JournalWriter:
             }
             line = self._template % tuple(values[key] for key in self._order)
             lines.append(line + self._end % (rng.random() * 900))
+        decisive = set(places.values())
+        for number in rng.sample(range(1, len(lines) + 1), _INJECTED):
+            # Into routine events only: what counts stays as it is.
+            if number not in decisive:
+                note = json.dumps(rng.choice(self._notes))
+                lines[number - 1] = f'{lines[number - 1][:-1]},"note":{note}}}'
         return Journal(("\n".join(lines) + "\n").encode(), places)
 
 
