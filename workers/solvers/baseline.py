@@ -102,12 +102,11 @@ def _protected(instruction: str, desk: Desk) -> Solution | None:
     """Quarantine or release of one that the register marks as not to be touched."""
     if not re.search(r"quarantine|releas|lock\w* out|let\w* go", instruction, re.IGNORECASE):
         return None
-    for row in desk.actors:
-        if mentions(instruction, row.id):
-            for column in row.cells:
-                rule = desk.rule(re.escape(column), r"quarantine|lock\w* out", r"neither|never|not")
-                if row.true(column) and rule is not None:
-                    return _denied(rule)
+    for row in desk.named(instruction):
+        for column in row.cells:
+            rule = desk.rule(re.escape(column), r"quarantine|lock\w* out", r"neither|never|not")
+            if row.true(column) and rule is not None:
+                return _denied(rule)
     return None
 
 
@@ -143,8 +142,7 @@ def _notice(instruction: str, desk: Desk) -> Solution | None:
     wanted = re.search(r"\b(?:notice|notify|word|tell|inform|heard)\b", instruction, re.IGNORECASE)
     if procedure is None or wanted is None or re.search(r"\bdraft\b", instruction, re.IGNORECASE):
         return None
-    actors = {row.id: row for row in desk.actors}
-    incident, actor = _incident(instruction, desk, actors)
+    incident, actor = _incident(instruction, desk)
     if incident is None or actor is None:
         return None
     for register in desk.registers:
@@ -161,14 +159,13 @@ def _notice(instruction: str, desk: Desk) -> Solution | None:
     return None
 
 
-def _incident(instruction: str, desk: Desk, actors: dict[str, Row]) -> tuple[Row | None, Row | None]:
-    """The record that an instruction names, and the one actor that it speaks of."""
-    for register in desk.registers:
-        for row in register:
-            if row.id not in actors and mentions(instruction, row.id):
-                named = [actors[value] for value in row.cells.values() if value in actors]
-                if len(named) == 1:
-                    return row, named[0]
+def _incident(instruction: str, desk: Desk) -> tuple[Row | None, Row | None]:
+    """The record that an instruction names, and the one other record that it refers to."""
+    for row in desk.named(instruction):
+        others = [found for value in row.cells.values() if (found := desk.record(value))]
+        others = [other for other in others if other is not row]
+        if len(others) == 1:
+            return row, others[0]
     return None, None
 
 
@@ -237,18 +234,16 @@ def _who_contacted(instruction: str, desk: Desk) -> Solution | None:
 
 def _name_behind(instruction: str, desk: Desk) -> Solution | None:
     """The full name of the person that a record refers to."""
-    if "full name" not in instruction.lower():
+    if "full name" not in instruction.lower() or re.search(r"\bobject\b", instruction):
         return None
-    rows = [row for row in desk.actors if mentions(instruction, row.id)]
-    if len(rows) != 1:
-        return None
-    for value in rows[0].cells.values():
-        found = desk.record(value)
-        if found is not None and found[1] is not rows[0]:
-            person = found[1]
-            names = [name for column, name in person.cells.items() if "name" in column.lower()]
-            if names:
-                return Solution(answer=names[0], sources=(rows[0].source, person.source))
+    for row in desk.named(instruction):
+        for value in row.cells.values():
+            person = desk.record(value)
+            if person is None or person is row:
+                continue
+            for column, name in person.cells.items():
+                if "name" in column.lower() and " " in name:
+                    return Solution(answer=name, sources=(row.source, person.source))
     return None
 
 

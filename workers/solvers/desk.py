@@ -112,13 +112,13 @@ class Desk:
             found += [list(_rows(table, path)) for table in document.tables if len(table.columns) > 1]
         return found
 
-    def record(self, record_id: str) -> tuple[list[Row], Row] | None:
-        """The register that holds a record of this id, and the record."""
-        for register in self.registers:
-            for row in register:
-                if row.id == record_id:
-                    return register, row
-        return None
+    def record(self, record_id: str) -> Row | None:
+        """The record of this id."""
+        return next((row for register in self.registers for row in register if row.id == record_id), None)
+
+    def named(self, text: str) -> list[Row]:
+        """The records whose ids stand in a text."""
+        return [row for register in self.registers for row in register if mentions(text, row.id)]
 
     @cached_property
     def log(self) -> Calls:

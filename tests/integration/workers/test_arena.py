@@ -1,4 +1,4 @@
-"""`baseline` plays a dev run of the arena emulator on supervised workers, over real HTTP, with the limiter on."""
+"""`baseline` plays a dev run of the arena emulator on supervised workers, over real HTTP, limiter on."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import pytest
 from emulators.serve import ArenaEmulator
 from shared.models import RunRequest, RunStatus
 from shared.platforms import registry
+from shared.platforms.arena.platform import ArenaPlatform
+from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
 from shared.settings import Settings
 from tests.support.playing import wait_for_end
@@ -15,7 +17,7 @@ from tests.support.supervised import Supervised
 
 @pytest.fixture(scope="module")
 def arena():
-    with ArenaEmulator.start() as arena:
+    with ArenaEmulator.start(seed=1) as arena:
         yield arena
 
 
@@ -32,10 +34,16 @@ def workers(arena, tmp_path_factory):
         assert workers.stop() == 0
 
 
-def play(workers: Supervised, seed: int):
+@pytest.fixture
+def platform(workers):
+    platform = registry.create("arena", workers.pool.settings, workers.pool)
+    assert isinstance(platform, ArenaPlatform)
+    yield platform
+    platform.close()
+
+
+def play(pool: Pool, platform: ArenaPlatform, seed: int):
     """Open a dev run as a producer does, and wait for its end."""
-    pool = workers.pool
-    platform = registry.create("arena", pool.settings, pool)
     request = RunRequest(platform="arena", seed=seed, solver="baseline")
     request_id = pool.ledger.request(request)
     run = platform.open(request, platform.prepare(request), request_id)
@@ -43,8 +51,9 @@ def play(workers: Supervised, seed: int):
     return run, wait_for_end(pool, run, 90)
 
 
-def test_a_dev_run_plays_end_to_end_within_its_requests(arena, workers):
-    run, state = play(workers, 101)
+def test_a_dev_run_plays_end_to_end_within_its_requests(arena, workers, platform):
+    pool = workers.pool
+    run, state = play(pool, platform, 101)
     assert state.status is RunStatus.FINISHED
     assert (state.submitted, state.failures) == (30, {})
     assert state.scorecard is not None
@@ -52,29 +61,27 @@ def test_a_dev_run_plays_end_to_end_within_its_requests(arena, workers):
     assert state.scorecard.accuracy > 0.2
     account = arena.books()["accounts"]["team-1"]
     assert account["over_limit"] == 0
-    ref = state.ref
-    effects = sum(
-        entry.result is not None and entry.result.refused_by is None
+    done = {
+        f"{run.run_id}/{task.task_id}": len(pool.journal.entries(state.ref, task.task_id))
         for task in run.tasks
-        for entry in workers.pool.journal.entries(ref, task.task_id)
-    )
-    assert effects >= 1
-    listing = registry.create("arena", workers.pool.settings, workers.pool).files(run, run.tasks[0]).by_task
-    shared = set.intersection(*(set(paths.values()) for paths in listing.values()))
-    own = sum(1 for paths in listing.values() if set(paths.values()) - shared)
-    assert account["requests"] <= 33 + 2 * effects + 1 + own
-
-
-def test_a_transcript_tells_how_a_task_was_decided(workers):
-    run, state = play(workers, 102)
+        if pool.journal.entries(state.ref, task.task_id)
+    }
+    assert done
+    assert account["effects"] == done
+    listing = platform.files(run, run.tasks[0])
+    shared = set.intersection(*(set(paths.values()) for paths in listing.by_task.values()))
+    own = sum(1 for paths in listing.by_task.values() if set(paths.values()) - shared)
+    assert account["requests_by_run"][run.run_id] <= 32 + 2 * sum(done.values()) + 1 + own
     told = [
-        entry
+        entry["outcome"]
         for task in run.tasks
-        for entry in workers.pool.transcripts.read(state.ref, task.task_id)
+        for entry in pool.transcripts.read(state.ref, task.task_id)
         if entry["event"] == "decided"
     ]
     assert len(told) == 30
+    assert {"OK", "DENIED_SECURITY", "UNSUPPORTED"} <= set(told)
 
 
 def test_no_key_is_in_the_log(arena, workers):
+    assert workers.events("node_started")
     assert arena.key not in workers.log.read_text()
