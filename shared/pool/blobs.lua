@@ -56,8 +56,9 @@ redis.call('ZADD', index, now, sha)
 local total = redis.call('HINCRBY', sizes, 'total', #bytes)
 while total > cap do
   local oldest = redis.call('ZRANGE', index, 0, 0)[1]
-  if not oldest then  -- the sizes remember more than the index: begin anew
+  if oldest == sha then  -- the sizes remember more than the index: begin anew
     redis.call('DEL', sizes)
+    redis.call('HSET', sizes, sha, #bytes, 'total', #bytes)
     break
   end
   redis.call('DEL', ARGV[6] .. oldest)

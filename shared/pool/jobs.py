@@ -127,8 +127,9 @@ def celery_config(settings: Settings) -> dict[str, Any]:
             # Look for messages that are due to come back every second, not every 100 s.
             "unacked_restore_interval": 1,
             "unacked_restore_throttle": 1,
-            # A half-open connection is noticed (#8030).
-            "socket_connect_timeout": 5,
+            # A silent or half-open connection is noticed (#8030). Celery's own blocking reads last 1 s.
+            "socket_timeout": _ANSWER_SECONDS,
+            "socket_connect_timeout": _ANSWER_SECONDS,
             "socket_keepalive": True,
             "health_check_interval": 10,
         }

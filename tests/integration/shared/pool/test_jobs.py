@@ -1,0 +1,105 @@
+"""Sending jobs over a real broker."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+import redis
+
+from shared.errors import Unavailable
+from shared.models import Kind, RunRef
+from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, Jobs
+from shared.pool.pool import Pool
+from shared.pool.server import RedisServer
+from shared.settings import Settings
+
+REF = RunRef(platform="arena", run_id="run_x")
+
+
+def message(client: redis.Redis, queue: str) -> dict[str, object]:
+    return dict(json.loads(client.lrange(queue, 0, 0)[0]))
+
+
+def test_each_job_goes_to_its_queue(pool: Pool) -> None:
+    assert [pool.jobs.waiting(queue) for queue in (QUEUE_SOLVE, QUEUE_FINAL, QUEUE_FINISH)] == [0, 0, 0]
+    pool.jobs.solve(REF, "t01", "baseline", Kind.DEV)
+    pool.jobs.solve(REF, "t02", "baseline", Kind.DEV)
+    pool.jobs.solve(REF, "t01", "baseline", Kind.FINAL)
+    pool.jobs.finish(REF, Kind.FINAL)
+    assert [pool.jobs.waiting(queue) for queue in (QUEUE_SOLVE, QUEUE_FINAL, QUEUE_FINISH)] == [2, 1, 1]
+
+
+def test_a_message_carries_ids_and_shows_them_readably(pool: Pool, redis_client: redis.Redis) -> None:
+    pool.jobs.solve(REF, "t03", "baseline", Kind.DEV)
+    sent = message(redis_client, QUEUE_SOLVE)
+    headers = sent["headers"]
+    assert isinstance(headers, dict)
+    assert headers["task"] == "scrimmage.solve"
+    assert headers["argsrepr"] == "arena run_x t03 baseline"
+    assert sent["content-type"] == "application/json"
+    args, kwargs, _ = json.loads(base64.b64decode(str(sent["body"])))
+    assert args == []
+    assert kwargs == {"platform": "arena", "run_id": "run_x", "task_id": "t03", "solver": "baseline"}
+
+
+def test_a_broker_that_is_away_is_unavailable_within_seconds(tmp_path: Path) -> None:
+    server = RedisServer.start(tmp_path)
+    jobs = Jobs(Settings.load(_env_file=None, redis_url=server.url.replace("//", "//:secret@")))
+    server.stop()
+    for call in (
+        lambda: jobs.solve(REF, "t01", "baseline", Kind.DEV),
+        lambda: jobs.waiting(QUEUE_SOLVE),
+        jobs.ping,
+    ):
+        began = time.monotonic()
+        with pytest.raises(Unavailable, match=f"broker at 127.0.0.1:{server.port}") as caught:
+            call()
+        assert time.monotonic() - began < 8
+        assert "secret" not in str(caught.value)
+    jobs.close()
+
+
+def test_a_broker_that_accepts_and_is_silent_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shared.pool.jobs._ANSWER_SECONDS", 0.3)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        jobs = Jobs(Settings.load(_env_file=None, redis_url=f"redis://127.0.0.1:{silent.getsockname()[1]}/0"))
+        began = time.monotonic()
+        with pytest.raises(Unavailable):
+            jobs.ping()
+        assert time.monotonic() - began < 5
+        jobs.close()
+
+
+def test_sending_goes_on_after_the_broker_restarted(tmp_path: Path) -> None:
+    server = RedisServer.start(tmp_path)
+    jobs = Jobs(Settings.load(_env_file=None, redis_url=server.url))
+    jobs.solve(REF, "t01", "baseline", Kind.DEV)
+    server.stop()
+    with RedisServer.start(tmp_path, port=server.port):
+        jobs.solve(REF, "t02", "baseline", Kind.DEV)
+        assert jobs.waiting(QUEUE_SOLVE) == 2
+        jobs.ping()
+        jobs.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_sends_over_connections_of_its_own(pool: Pool) -> None:
+    pool.jobs.solve(REF, "t01", "baseline", Kind.DEV)
+    child = os.fork()
+    if child == 0:
+        try:
+            pool.jobs.solve(REF, "t02", "baseline", Kind.DEV)
+        except BaseException:  # the child must end here whatever happens
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    pool.jobs.solve(REF, "t03", "baseline", Kind.DEV)
+    assert pool.jobs.waiting(QUEUE_SOLVE) == 3
