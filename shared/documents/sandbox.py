@@ -186,6 +186,8 @@ class _Child:
             self.stop()
             raise Unreadable(f"takes longer to read than {seconds:g} s") from None
         except (EOFError, BrokenPipeError):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(1)  # its own end says more than our kill
             self.stop()
             raise Unreadable(f"the parsing process died of it ({_cause(self._process.returncode)})") from None
         if kind == _UNREADABLE:

@@ -59,6 +59,8 @@ class Container:
             raise Unreadable(f"{name} is missing in it") from None
         except RuntimeError as error:  # zipfile's word for encrypted members
             raise Unreadable(f"{name} cannot be unpacked: {error}") from None
+        except MemoryError:
+            raise
         except Exception as error:  # noqa: BLE001 - zlib, lzma and zipfile each have their own
             raise Unreadable(f"{name} is damaged: {error}") from None
 
@@ -87,6 +89,8 @@ class Container:
 
 def damaged_xml(error: etree.XMLSyntaxError, name: str) -> Unreadable:
     """What to say of XML that the parser gave up on."""
+    if not error.lineno:  # libxml2 fails without a place and a word when it gets no more memory
+        return Unreadable(f"needs more memory than a parser may have ({name})")
     bomb = "entity bomb: " if "entity" in str(error).lower() else ""
     return Unreadable(f"{bomb}{name} is damaged XML: {error}")
 
