@@ -70,10 +70,14 @@ def show(number: float, code: str, epoch: datetime) -> Shown:
     form = _format(code)
     if form.is_date:
         return _moment(number, form, epoch)
-    value: Value = int(number) if number.is_integer() and abs(number) < 1e15 else number
     section, magnitude = _section(form, number)
     text = _number(magnitude, section)
-    return Shown(value, form.kind, text)
+    return Shown(whole(number), form.kind, text)
+
+
+def whole(number: float) -> int | float:
+    """Whole numbers as such: writers store 3 as ``3``, ``3.0`` and ``3E0`` alike."""
+    return int(number) if float(number).is_integer() and abs(number) < 1e15 else number
 
 
 @lru_cache(maxsize=1024)

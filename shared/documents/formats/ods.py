@@ -16,6 +16,7 @@ from shared.documents.document import NOT_CALCULATED, PLAIN, Detail, Document, F
 from shared.documents.formats.columns import MAX_COLUMNS
 from shared.documents.formats.container import Element
 from shared.documents.formats.grid import Area, Sheet
+from shared.documents.formats.numbers import whole
 from shared.documents.formats.odf import (
     OFFICE,
     PARAGRAPHS,
@@ -183,11 +184,11 @@ def _value(cell: Element, text: str) -> tuple[Value, str | None]:
         return Fault(text), "error"
     match kind:
         case "float":
-            return _number(number), None
+            return whole(float(number)), None
         case "percentage":
-            return _number(number), "percentage"
+            return whole(float(number)), "percentage"
         case "currency":
-            return _number(number), f"currency {cell.get(f'{OFFICE}currency', '')}".strip()
+            return whole(float(number)), f"currency {cell.get(f'{OFFICE}currency', '')}".strip()
         case "date":
             return _date(cell.get(f"{OFFICE}date-value", "")), None
         case "time":
@@ -197,11 +198,6 @@ def _value(cell: Element, text: str) -> tuple[Value, str | None]:
         case "string":
             return text or cell.get(f"{OFFICE}string-value") or "", None
     return text or None, None
-
-
-def _number(text: str) -> int | float:
-    value = float(text)
-    return int(value) if value.is_integer() and abs(value) < 1e15 else value
 
 
 def _date(text: str) -> date | datetime:

@@ -222,7 +222,7 @@ def _value(
     style = int(cell.get("s", "0"))
     code = book.formats[style] if style < len(book.formats) else "General"
     if code == "General":
-        return int(text) if _INTEGER.fullmatch(text) else _whole(float(text)), PLAIN
+        return int(text) if _INTEGER.fullmatch(text) else numbers.whole(float(text)), PLAIN
     value, number_kind, shown = numbers.show(float(text), code, book.epoch)
     return value, Detail(shown=shown, kind=number_kind)
 
@@ -230,11 +230,6 @@ def _value(
 def _unescape(text: str) -> str:
     """Strings spell characters that XML has none for as ``_x000D_``."""
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text) if "_x" in text else text
-
-
-def _whole(number: float) -> int | float:
-    """Writers store 3 as ``3``, ``3.0`` and ``3E0`` alike."""
-    return int(number) if number.is_integer() and abs(number) < 1e15 else number
 
 
 def _formula(element: Element, at: str, shared: dict[str, tuple[str, str]]) -> str:
