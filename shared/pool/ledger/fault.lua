@@ -5,9 +5,7 @@
 local id, key = ARGV[3], TASK .. ARGV[3]
 if holds(id, ARGV[4]) then
   leave(id)
-  if fault(id, ARGV[5]) then
-    redis.call('HSET', RUN, 'asked', micros(NOW))
-  else
+  if not fault(id, ARGV[5]) then
     local due = micros(NOW + tonumber(ARGV[6]) * tonumber(redis.call('HGET', key, 'faults')))
     redis.call('HSET', key, 'status', 'waiting', 'due', due)
     redis.call('ZADD', DUE, due, member(id))

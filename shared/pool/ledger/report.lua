@@ -18,5 +18,4 @@ redis.call('HSET', key, 'status', 'solved')
 redis.call('HDEL', key, 'reason')
 say('solved', id)
 reported(id)
-redis.call('HSET', RUN, 'asked', micros(NOW))
 return { 'ok', must_finish(id) }

@@ -61,11 +61,17 @@ local function queue(id)
   redis.call('ZADD', UNSENT, redis.call('ZSCORE', TASKS, id), id)
 end
 
--- True where the one who reported `id` must see that the run is finished: each report of a final run, the last
--- one of a dev run.
+-- '1' where the one who reported `id` must send the finish job: each report of a final run, the last of a dev run.
+-- The tender then waits a while before it sends another.
 local function must_finish(id)
   local run = redis.call('HMGET', RUN, 'kind', 'closer')
-  return (run[1] == 'final' or run[2] == id) and '1' or '0'
+  if run[1] ~= 'final' and run[2] ~= id then
+    return '0'
+  end
+  if active() then
+    redis.call('HSET', RUN, 'asked', micros(NOW))
+  end
+  return '1'
 end
 
 -- From here on no task is leased any more.

@@ -240,6 +240,15 @@ def test_a_nearing_deadline_asks_for_a_drain(ledger: Ledger, clock: HandClock) -
     assert ledger.finishing(margin=20) == [ref]
 
 
+def test_reports_that_are_told_nothing_do_not_put_off_the_drain_at_the_deadline(
+    ledger: Ledger, clock: HandClock
+) -> None:
+    ref = open_run(ledger, budget_seconds=100.0)
+    clock.advance(90)
+    solve(ledger, ref, "t1")
+    assert ledger.finishing(margin=20) == [ref]
+
+
 def test_an_undrained_report_of_a_final_run_asks_for_a_drain(ledger: Ledger, clock: HandClock) -> None:
     ref = open_final(ledger)
     clock.advance(ASK_PAUSE)
