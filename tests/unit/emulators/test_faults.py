@@ -148,5 +148,5 @@ def test_a_file_that_is_none_is_named(tmp_path, name, text, words):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(SettingsError, match="nowhere.toml: No such file"):
+    with pytest.raises(SettingsError, match=r"nowhere\.toml: No such file"):
         FaultFile.read(tmp_path / "nowhere.toml")

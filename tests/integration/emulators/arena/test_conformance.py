@@ -108,7 +108,10 @@ def broken(*_):
         ("/runs", b'{"seed": 1.5}', "seed"),
         ("/runs", b'{"seed": NaN}', "JSON"),
         ("/runs", b"[" * 100_000, "JSON"),
+        ("/runs", b'{"kind": ' + b"[" * 80 + b"]" * 80 + b"}", "JSON"),
         ("/runs", b"[]", "body"),
+        ("SUBMIT", rb'{"outcome": "OK", "answer": "\ud800"}', "JSON"),
+        ("SUBMIT", b'{"outcome": "OK", "answer": 1e999}', "JSON"),
         ("SUBMIT", b'{"answer": 1}', "outcome"),
         ("SUBMIT", b'{"outcome": "MAYBE"}', "outcome"),
         ("SUBMIT", b'{"outcome": "OK", "sources": {}}', "sources"),
@@ -547,10 +550,11 @@ def test_the_changing_tools_change_their_task(stage):
     assert arena.tool(run, "t01", "get_containment").json()["result"]["quarantined"] == []
     sent = arena.tool(run, "t01", "send_message", to="duty@example.test", subject="s", body="b").json()
     assert sent["ok"] is True
-    assert arena.tool(run, "t01", "write", path="/drafts/a.md", content="x").json()["ok"] is True
+    for content in ("one", "two"):
+        assert arena.tool(run, "t01", "write", path="/drafts/a.md", content=content).json()["ok"] is True
+        assert arena.tool(run, "t01", "read", path="/drafts/a.md").json()["result"]["text"] == content
     for path in ("/AGENTS.md", "/drafts/../AGENTS.md", "drafts.md"):
         assert arena.tool(run, "t01", "write", path=path, content="x").json()["ok"] is False
-    assert arena.tool(run, "t01", "read", path="/drafts/a.md").json()["result"]["text"] == "x"
 
 
 @says(
