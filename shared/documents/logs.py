@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import lru_cache
@@ -35,13 +35,16 @@ _COUNTER_HINTS = ("message", "mail", "inbox", "outbox", "chat", "slack", "thread
 class LogEvent:
     """One event. ``moment`` is microseconds since the epoch, None where the event names no time.
 
-    ``keys`` holds, for agent, action, target and trace, the values as written (a target may be several).
+    ``raw`` is the line as it stands, ``lowered`` the same without regard to case. ``keys`` holds, for agent,
+    action, target and trace, the values as written (a target may be several); ``used`` names the fields that
+    time and keys were taken from.
     """
 
     moment: int | None
     path: str
     line: int
     raw: str
+    lowered: str
     keys: tuple[tuple[str, ...], ...]
     used: tuple[tuple[str, ...], ...]
 
@@ -73,7 +76,6 @@ class Logbook:
             events, key=lambda event: (event.moment is None, event.moment or 0, event.path, event.line)
         )
         self._moments = [event.moment for event in self.events if event.moment is not None]
-        self._lowered = [event.raw.casefold() for event in self.events]
         self._postings: list[dict[str, list[int]]] = [{} for _ in KEYS]
         for position, event in enumerate(self.events):
             for postings, values in zip(self._postings, event.keys, strict=True):
@@ -111,7 +113,7 @@ class Logbook:
             positions = sorted(kept)
         if text:
             needle = text.casefold()
-            positions = [position for position in positions if needle in self._lowered[position]]
+            positions = [position for position in positions if needle in self.events[position].lowered]
         return [self.events[position] for position in positions]
 
 
@@ -137,7 +139,7 @@ class _LogFile:
     zone: tzinfo
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=64)
 def log_fields(path: str, data: bytes, operator: OperatorFiles) -> LogFields | None:
     """The meaning of a file's fields, None where the file is no log.
 
@@ -190,12 +192,18 @@ def _zone(path: str, data: bytes, fields: LogFields, operator: OperatorFiles) ->
     return own or log_zones.operator_zone(path, operator) or log_zones.UNKNOWN
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _logbook(files: tuple[_LogFile, ...]) -> Logbook:
     return Logbook(event for file in files for event in _events(file))
 
 
-def _events(file: _LogFile) -> Iterable[LogEvent]:
+@lru_cache(maxsize=48)
+def _events(file: _LogFile) -> tuple[LogEvent, ...]:
+    """A file's events; shared by the logbooks that have the file."""
+    return tuple(_read_events(file))
+
+
+def _read_events(file: _LogFile) -> Iterator[LogEvent]:
     fields = file.fields
     for number, line in enumerate(lines_of(file.data), start=1):
         record = _object(line)
@@ -216,7 +224,7 @@ def _events(file: _LogFile) -> Iterable[LogEvent]:
             continue  # a header or a remark between events
         own = log_zones.field_zone(record) if moment is not None and moment.tzinfo is None else None
         stamp = None if moment is None else micros(moment, own or file.zone)
-        yield LogEvent(stamp, file.path, number, line, tuple(keys), tuple(used))
+        yield LogEvent(stamp, file.path, number, line, line.casefold(), tuple(keys), tuple(used))
 
 
 def _texts(value: Any) -> tuple[str, ...]:

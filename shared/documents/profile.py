@@ -46,7 +46,7 @@ def _column(column: Column) -> str:
         return text
     if isinstance(values[0], int | float | date | datetime) and column.type != "BOOLEAN":
         return f"{text}, {_short(min(values))} to {_short(max(values))}"
-    distinct = dict.fromkeys(map(_short, values))
+    distinct = dict.fromkeys(map(_short, dict.fromkeys(values)))
     if len(distinct) <= _FEW:
         return f"{text}: {' | '.join(distinct)}"
     return f"{text}, {len(distinct)} values, e.g. {' | '.join(list(distinct)[:2])}"

@@ -48,16 +48,21 @@ class Relation:
         name: what queries call it.
         title: where it comes from, for people and models: a path, and the sheet or key in it.
         columns: its own columns, then those of ``PLACES`` that its format has.
-        sources: the citation of each row.
+        places: of each row, the file's path and where in it the row stands.
     """
 
     name: str
     title: str
     columns: tuple[Column, ...]
-    sources: Sequence[Source]
+    places: Sequence[tuple[str, Locator]]
 
     def __len__(self) -> int:
-        return len(self.sources)
+        return len(self.places)
+
+    def source(self, row: int) -> Source:
+        """The citation of a row, counted from 0."""
+        path, locator = self.places[row]
+        return locator.source(path)
 
 
 def from_table(name: str, path: str, document: Document, table: Table) -> Relation:
@@ -69,12 +74,7 @@ def from_table(name: str, path: str, document: Document, table: Table) -> Relati
     ]
     title = f"{path} [{table.name}]" if table.name else path
     places = [(path, locator) for locator in table.locators]
-    return Relation(
-        name,
-        title,
-        (*columns, *_places(places, table.lines)),
-        [locator.source(path) for locator in table.locators],
-    )
+    return Relation(name, title, (*columns, *_places(places, table.lines)), places)
 
 
 def from_logs(logbook: Logbook) -> Relation:
@@ -96,12 +96,7 @@ def from_logs(logbook: Logbook) -> Relation:
     ]
     places = [(event.path, Locator(line=event.line)) for event in events]
     files = sorted({event.path for event in events})
-    return Relation(
-        EVENTS,
-        f"{len(files)} log files, UTC",
-        (*own, *others, *_places(places, ())),
-        [locator.source(path) for path, locator in places],
-    )
+    return Relation(EVENTS, f"{len(files)} log files, UTC", (*own, *others, *_places(places, ())), places)
 
 
 def _free(columns: Sequence[str]) -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class SqlResult:
         rows: at most as many as asked for; ``truncated`` says that there were more.
         sources: for each row the rows of files that it came from, at most ``MOST_SOURCES``; empty where the
             query could not be followed (``note`` says so).
-        sources_total: for each row how many there were.
+        sources_total: for each row how many rows of files there were.
         note: what a reader must know: no citations, cells without a value.
     """
 
@@ -203,8 +203,8 @@ def _run(cursor: Cursor, tree: Node, used: Mapping[int, Relation], limit: int) -
     return SqlResult(
         columns=tuple(names[index] for index in visible),
         rows=tuple(tuple(_json(row[index]) for index in visible) for row in rows[:limit]),
-        sources=tuple(sources[:MOST_SOURCES] for sources in cited),
-        sources_total=tuple(len(sources) for sources in cited),
+        sources=tuple(sources for sources, _ in cited),
+        sources_total=tuple(total for _, total in cited),
         truncated=len(rows) > limit,
         note="; ".join(notes) or None,
     )
@@ -228,14 +228,21 @@ def _trace(
     return traced if same else None
 
 
-def _cited(places: Iterable[Any], used: Mapping[int, Relation]) -> tuple[Source, ...]:
-    found: dict[Source, None] = {}
-    for place in places:
-        for number in place if isinstance(place, list) else [place]:
-            if number is not None:
-                sources = used[number >> _ROW_BITS].sources
-                found[sources[number & ((1 << _ROW_BITS) - 1)]] = None
-    return tuple(found)
+def _cited(places: Iterable[Any], used: Mapping[int, Relation]) -> tuple[tuple[Source, ...], int]:
+    """The first citations of a row of the result, and how many rows of relations it came from."""
+    numbers = dict.fromkeys(
+        number
+        for place in places
+        for number in (place if isinstance(place, list) else [place])
+        if number is not None
+    )
+    sources = (used[number >> _ROW_BITS].source(number & ((1 << _ROW_BITS) - 1)) for number in numbers)
+    distinct: dict[Source, None] = {}
+    for source in sources:
+        distinct[source] = None
+        if len(distinct) == MOST_SOURCES:
+            break
+    return tuple(distinct), len(numbers)
 
 
 def _fetch(cursor: Cursor, query: str, limit: int) -> tuple[list[str], list[tuple[Any, ...]]]:

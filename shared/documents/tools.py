@@ -237,7 +237,7 @@ class ReadOnlyTools:
         return content if isinstance(content, bytes) else content()
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def _parsed(data: bytes, kind: str) -> Document:
     try:
         return parse(data, f"file.{kind}")

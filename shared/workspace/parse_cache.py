@@ -28,8 +28,8 @@ from shared.pool.pool import Pool
 
 UNREADABLE_SECONDS = 600.0
 """How long it is remembered that a document cannot be read, at most."""
-LOCAL_BYTES = 32 * 2**20
-"""Documents kept in this process, by the size of their stored form."""
+LOCAL_BYTES = 4 * 2**20
+"""Documents kept in this process, by their stored size; decoded they take some thirty times that."""
 
 log = structlog.get_logger(__name__)
 

@@ -225,10 +225,10 @@ class Workspaces:
 
     Args:
         parsed: where documents come from.
-        keep: sets of contents that are kept for tasks to come.
+        keep: sets of contents that are kept for tasks to come: retries, come-backs, replays of a seed.
     """
 
-    def __init__(self, parsed: ParseCache, *, keep: int = 40) -> None:
+    def __init__(self, parsed: ParseCache, *, keep: int = 12) -> None:
         self._parsed = parsed
         self._keep = keep
         self._kept: OrderedDict[frozenset[tuple[str, str]], Contents] = OrderedDict()

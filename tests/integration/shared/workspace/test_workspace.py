@@ -38,9 +38,7 @@ def opened(workspaces: Workspaces, scenario: Scenario, task: int = 0) -> Workspa
     return workspaces.open(scenario.tasks[task].files, scenario.blobs.__getitem__, Deadline.after(60))
 
 
-def test_every_expected_source_of_a_seed_is_found_with_its_text(
-    workspaces: Workspaces, scenario: Scenario
-) -> None:
+def assert_every_expected_source_is_found(workspaces: Workspaces, scenario: Scenario) -> None:
     for number, task in enumerate(scenario.tasks):
         workspace = opened(workspaces, scenario, number)
         checked = workspace.check_sources(task.expected_sources)
@@ -49,6 +47,22 @@ def test_every_expected_source_of_a_seed_is_found_with_its_text(
         for source in task.expected_sources:
             text = workspace.at(source)
             assert text or source.path.endswith((".png", ".jpg")), source
+
+
+def test_every_expected_source_of_a_seed_is_found_with_its_text(
+    workspaces: Workspaces, scenario: Scenario
+) -> None:
+    assert_every_expected_source_is_found(workspaces, scenario)
+    assert_every_expected_source_is_found(workspaces, build("harbour", seed=3, variation=5))
+
+
+@pytest.mark.optin
+@pytest.mark.parametrize("theme", ["hub", "harbour"])
+@pytest.mark.parametrize("seed", range(10))
+def test_every_expected_source_of_twenty_seeds_is_found(
+    workspaces: Workspaces, theme: str, seed: int
+) -> None:
+    assert_every_expected_source_is_found(workspaces, build(theme, seed, variation=3 * seed + 1))
 
 
 def test_documents_tables_search_and_tools_are_local(workspaces: Workspaces, scenario: Scenario) -> None:
