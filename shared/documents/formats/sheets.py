@@ -61,7 +61,7 @@ def read(sheet: Sheet) -> tuple[list[Block], list[Table]]:
         locator = Locator(sheet=sheet.name, row=row, record=records.get(row))
         text = " | ".join(filter(None, (sheet.shown(row, column) for column in sheet.rows.get(row, ()))))
         if text:
-            blocks.append(Block(text, locator, part, citable=not sheet.hidden))
+            blocks.append(Block(text, locator, part))
         blocks += [Block(comment, locator, Part.COMMENT, citable=False) for comment in comments.get(row, ())]
     for text, kind, anchor in sheet.texts:
         place = Locator(sheet=sheet.name, row=anchor) if anchor else NOWHERE
