@@ -56,12 +56,11 @@ def _listed(name: str, by_name: Mapping[str, str]) -> str | None:
 
 
 def _read(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, limit: int) -> bytes | None:
-    """An entry's bytes, None where it is longer than ``limit``, encrypted or damaged."""
-    if entry.file_size > limit or entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+    """The first ``limit`` bytes of an entry, None where it is encrypted or damaged."""
+    if entry.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
         return None  # of bzip2 and lzma, zipfile inflates whole chunks whatever the limit
     try:
         with archive.open(entry) as file:
-            data = file.read(limit + 1)
+            return file.read(limit)
     except (zipfile.BadZipFile, zlib.error, OSError, EOFError, ValueError, RuntimeError, NotImplementedError):
         return None
-    return data if len(data) <= limit else None

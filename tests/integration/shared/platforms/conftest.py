@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from shared.models import Limits
+from shared.platforms.arena.platform import ArenaPlatform
 from shared.platforms.http import Http
 from shared.pool.bucket import Bucket
 from shared.pool.connection import Patient, connect
+from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
+from shared.settings import Settings
 from tests.support.played_arena import PlayedArena
 from tests.support.scripted import ScriptedServer
 
@@ -91,3 +94,17 @@ def arena(tmp_path: Path, redis_url: str) -> Iterator[PlayedArena]:
     played = PlayedArena(tmp_path, redis_url)
     yield played
     played.stop()
+
+
+def at_once(_: float) -> None:
+    """Do not wait between tries and looks."""
+
+
+@pytest.fixture
+def scripted_platform(server: ScriptedServer, redis_url: str) -> Iterator[ArenaPlatform]:
+    """The arena's platform in front of the scripted server."""
+    settings = Settings.load(redis_url=redis_url, arena_url=server.url, arena_key=KEY)
+    with Pool.connect(settings) as pool:
+        platform = ArenaPlatform(settings, pool, sleep=at_once)
+        yield platform
+        platform.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -14,8 +13,7 @@ from shared.models import Kind, Run, RunRequest
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.platforms.base import Prepared
 from shared.pool import keys
-from shared.pool.pool import Pool
-from shared.settings import Settings
+from tests.integration.shared.platforms.conftest import at_once
 from tests.support import scripted
 from tests.support.played_arena import PlayedArena, Rule
 from tests.support.scripted import ScriptedServer, reply
@@ -34,10 +32,6 @@ FAULTS: dict[str, Rule] = {
     "answer and run too late": {"fault": "hang", "seconds": 1.2},
     "429": {"fault": "too_many"},
 }
-
-
-def at_once(_: float) -> None:
-    """Do not wait between tries and looks."""
 
 
 def forget_claims(arena: PlayedArena) -> None:
@@ -216,15 +210,6 @@ def test_a_wrong_key_is_told(arena: PlayedArena) -> None:
     with pytest.raises(NotAuthorised) as caught:
         open_run(arena.platform(), RunRequest())
     assert caught.value.status == 401
-
-
-@pytest.fixture
-def scripted_platform(server: ScriptedServer, redis_url: str) -> Iterator[ArenaPlatform]:
-    settings = Settings.load(redis_url=redis_url, arena_url=server.url, arena_key="arena_scripted")
-    with Pool.connect(settings) as pool:
-        platform = ArenaPlatform(settings, pool, sleep=at_once)
-        yield platform
-        platform.close()
 
 
 def test_answers_that_make_no_sense_end_as_unclear(

@@ -9,12 +9,14 @@ import pytest
 from emulators.arena.scenario.model import Scenario
 from shared.deadline import Deadline
 from shared.errors import Conflict, DeadlinePassed, NotAuthorised, NotFound, Unclear
-from shared.models import Effect, Kind, Receipt, Run, RunRequest, Solution, Source
+from shared.models import Effect, Kind, Receipt, Run, RunRequest, Solution, Source, Task
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.platforms.base import Prepared
 from tests.support.arena import LOG, tiny
 from tests.support.played_arena import PlayedArena, Rule
+from tests.support.scripted import ScriptedServer, reply
 
+SHA = "ab" * 32
 SOLUTIONS = {
     "t01": Solution(answer=7, sources=(Source(path=LOG, line=10), Source(path="/AGENTS.md", line=1))),
     "t02": Solution(answer=["agent-02", "agent-01"]),
@@ -328,6 +330,30 @@ def test_a_look_shows_what_the_platform_knows(arena: PlayedArena) -> None:
     assert [view.tasks[task].submitted for task in SOLUTIONS] == [True, False, False]
     assert view.tasks["t01"].tool_calls == 1
     assert view.scorecard is None
+
+
+def test_a_finish_that_is_refused_while_the_run_goes_on_is_told(arena: PlayedArena) -> None:
+    arena.start([{"endpoint": "POST /runs/*/finish", "fault": "status", "status": 403}])
+    platform, run = begin(arena)
+
+    with pytest.raises(NotAuthorised):
+        platform.finish(run, soon())
+
+
+def test_a_blob_is_looked_for_in_the_whole_run_where_the_hinted_task_has_it_no_more(
+    server: ScriptedServer, scripted_platform: ArenaPlatform
+) -> None:
+    listing = {"tasks": [{"task_id": "t01", "files": {"/state.json": SHA}}]}
+    server.on("GET", "/runs/run_1/manifest", reply(listing))
+    server.on(
+        "GET", f"/runs/run_1/blobs/{SHA}", reply({"error": "no such blob"}, status=404), reply(b"state")
+    )
+    run = Run(platform="arena", run_id="run_1")
+
+    files = scripted_platform.files(run, Task(run_id="run_1", task_id="t01"))
+
+    assert files.blob(SHA, "t01", soon()) == b"state"
+    assert [request.path.partition("?")[2] for request in server.seen(path="*blobs*")] == ["task=t01", ""]
 
 
 def test_an_unknown_run_is_not_found(arena: PlayedArena) -> None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import tracemalloc
 import zipfile
 
 import pytest
@@ -58,7 +59,13 @@ def test_names_that_lead_elsewhere_are_not_even_opened() -> None:
 
 def test_a_bomb_is_not_inflated() -> None:
     bomb = zipped({"/AGENTS.md": b"\0" * 50_000_000, "/unlisted": b"\0" * 50_000_000})
-    assert read(bomb) == {}
+
+    tracemalloc.start()
+    try:
+        assert read(bomb) == {}
+        assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_an_entry_that_lies_about_its_size_is_cut_off() -> None:
