@@ -21,7 +21,7 @@ from emulators.arena.replies import Replies
 from emulators.arena.runs import Run
 from emulators.arena.scenario import Scenario, effects, scoring
 from emulators.arena.teams import Team
-from emulators.arena.work import Submission, TaskWork, content_type, run_manifest
+from emulators.arena.work import Submission, TaskWork, content_type, pack, run_manifest
 from emulators.clock import iso
 from shared.errors import Refused, ToolError
 from shared.models import Effect
@@ -170,7 +170,8 @@ class Api:
         work = run.work(request.path_params["task_id"])
         assert scenario is not None
         self._arena.books.account(team.team_id).count("zips", f"{run.run_id}/{work.task.task_id}")
-        return self._replies.file(await asyncio.to_thread(work.zip, scenario), "application/zip")
+        packed = await asyncio.to_thread(pack, work.contents(scenario))
+        return self._replies.file(packed, "application/zip")
 
     async def run_manifest(self, request: Request, team: Team) -> Response:
         scenario = await self._scenario(request, team)

@@ -93,12 +93,14 @@ class TaskWork:
         """A file's bytes by a hash that has a `path_of`."""
         return self.versions[sha256][1] if sha256 in self.versions else scenario.blobs[sha256]
 
+    def contents(self, scenario: Scenario) -> dict[str, bytes]:
+        """Path → bytes, in the current state."""
+        return {path: self.bytes_of(sha256, scenario) for path, sha256 in self.files.items()}
+
     def tools(self, scenario: Scenario) -> ReadOnlyTools:
         """The read-only tools over the current state."""
         if self._tools is None:
-            self._tools = ReadOnlyTools(
-                {path: self.bytes_of(sha256, scenario) for path, sha256 in self.files.items()}
-            )
+            self._tools = ReadOnlyTools(self.contents(scenario))
         return self._tools
 
     def apply(self, tool: str, args: JsonObject) -> JsonObject:
@@ -145,15 +147,16 @@ class TaskWork:
         ]
         return {"files": files, "total_bytes": sum(file["size"] for file in files)}
 
-    def zip(self, scenario: Scenario) -> bytes:
-        """All files in their current state as one zip; the same bytes for the same state."""
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            for path, sha256 in sorted(self.files.items()):
-                entry = zipfile.ZipInfo(path.lstrip("/"), _ZIP_DATE)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, self.bytes_of(sha256, scenario))
-        return packed.getvalue()
+
+def pack(contents: Mapping[str, bytes]) -> bytes:
+    """Files as one zip; the same bytes for the same files."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for path, data in sorted(contents.items()):
+            entry = zipfile.ZipInfo(path.lstrip("/"), _ZIP_DATE)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, data)
+    return packed.getvalue()
 
 
 def run_manifest(scenario: Scenario) -> wire.RunManifest:
