@@ -56,7 +56,9 @@ def open_arena(options: ArenaOptions) -> tuple[ArenaApp, socket.socket, dict[str
     Raises:
         SettingsError: the address cannot be used, or the file of faults is wrong.
     """
-    app = create_app(options)
+    from emulators.arena.building import Builder
+
+    app = create_app(options, build=Builder().build)
     listening = listen(options.host, options.port)
     address = origin(listening)
     keys = [team.key for team in app.arena.teams.all()]
