@@ -189,6 +189,7 @@ def test_closing_by_hand_ends_the_time_of_a_run(ledger: Ledger) -> None:
     ref = open_run(ledger)
     assert ledger.close(ref) is Kind.DEV
     assert ledger.close(ref) is Kind.DEV
+    assert read(ledger, ref).status is RunStatus.FINISHING
     assert ledger.due_to_seal(ref)
     assert ledger.lease(ref, "t1", "w1", LEASE) is None
     assert ledger.finishing() == [ref]
