@@ -143,6 +143,15 @@ def test_this_process_keeps_the_ones_used_last(cache: redis.Redis) -> None:
     assert blobs.get(second) is None
 
 
+def test_a_blob_that_is_put_again_takes_no_more_of_the_local_room(cache: redis.Redis) -> None:
+    blobs = make(cache, local_bytes=2_000)
+    first = blobs.put(b"a" * 900)
+    for _ in range(5):
+        blobs.put(b"b" * 900)
+    cache.flushall()
+    assert blobs.get(first) == b"a" * 900
+
+
 def test_a_blob_larger_than_the_cap_pushes_nothing_out(cache: redis.Redis) -> None:
     blobs = make(cache, cap_bytes=1_000, local_bytes=10_000)
     small = blobs.put(b"small")

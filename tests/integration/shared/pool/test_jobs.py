@@ -93,10 +93,12 @@ def test_sending_goes_on_after_the_broker_restarted(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_sends_over_connections_of_its_own(pool: Pool) -> None:
     pool.jobs.solve(REF, "t01", "baseline", Kind.DEV)
+    parents = pool.jobs._sender()
     child = os.fork()
     if child == 0:
         try:
             pool.jobs.solve(REF, "t02", "baseline", Kind.DEV)
+            assert pool.jobs._sender() is not parents
         except BaseException:  # the child must end here whatever happens
             os._exit(1)
         os._exit(0)
