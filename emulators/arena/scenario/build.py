@@ -23,6 +23,7 @@ TASKS = 30
 _EVERYWHERE = ("agents_md", "definitions", "counting", "procedures", "agents", "incidents", "containment")
 _PICTURES = ("queue", "board")
 _DISTRACTORS = 0.7
+_PICTURED = 0.2
 _OTHER_DAY = 0.75
 
 
@@ -121,7 +122,9 @@ def _task(task_id: str, draft: Draft, view: View, shelf: _Shelf, rng: random.Ran
 def _workspace(draft: Draft, view: View, rng: random.Random) -> dict[str, bytes]:
     """What the task rests on, and of everything else a part: each task has its own selection."""
     names = {*_EVERYWHERE, *draft.needs}
-    names |= {name for name in view.files if name not in _PICTURES and rng.random() < _DISTRACTORS}
+    for name in view.files:
+        if rng.random() < (_PICTURED if name in _PICTURES else _DISTRACTORS):
+            names.add(name)
     workspace = dict(view.files[name] for name in view.files if name in names)
     days = {*draft.days}
     if rng.random() < _OTHER_DAY:

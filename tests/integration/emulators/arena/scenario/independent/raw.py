@@ -1,4 +1,4 @@
-"""Readers of raw bytes that share no code with the product: zip and XML by hand, pdf by pdfium, glyph by glyph.
+"""Readers of raw bytes that share no code with the product: XML by hand, pdf by pdfium, pictures by glyph.
 
 They read what scenarios hold and no more. Places are those of the Task API: paragraphs, rows, pages and lines
 count from 1.

@@ -393,9 +393,9 @@ def revoked_use(case: Case) -> Found:
     }
     first: dict[str, Event] = {}
     for event in book.events:
-        if event.action == book.code("D3") and event.status == book.statuses[0] and event.target in revoked:
-            if event.when > revoked[event.target]:
-                first.setdefault(event.target, event)
+        used = event.action == book.code("D3") and event.status == book.statuses[0]
+        if used and event.target in revoked and event.when > revoked[event.target]:
+            first.setdefault(event.target, event)
     return Found("OK", [*first], case.record("tokens", *first) + [case.line(e) for e in first.values()])
 
 
@@ -423,9 +423,9 @@ def transfers(case: Case) -> Found:
     name, rows = next(iter(raw.sheets(path, case.files[path]).items()))
     numbers = []
     for number, row in rows.items():
-        if len(row) > 5 and row[2] == case.team and row[5] not in VOID and row[4] == 1:
-            if row[3] > limit or (included and row[3] == limit):
-                numbers.append(number)
+        single = len(row) > 5 and row[2] == case.team and row[5] not in VOID and row[4] == 1
+        if single and (row[3] > limit or (included and row[3] == limit)):
+            numbers.append(number)
     answer = {"number": len(numbers), "total": sum(rows[number][3] for number in numbers)}
     sources = case.page("circular", page)
     return Found("OK", answer, sources + [Source(path=path, sheet=name, row=number) for number in numbers])
