@@ -1,23 +1,24 @@
 """One token bucket per platform account, shared by every process on every machine.
 
 It is a GCRA used for reservations: one call to Redis books a request and says when it may go; the caller
-sleeps once. All times are Redis's, in microseconds. No window of t seconds ever holds more than burst + rate x t
-bookings; a small margin below the platform's own limits allows for the network's jitter.
+sleeps once. All times are Redis's, in microseconds. No window of t seconds ever holds more than burst +
+rate x t bookings; a small margin below the platform's own limits allows for the network's jitter.
 
 Lanes. FINISH books as far ahead as it takes. TOOLS and FETCH book at most 0.5 s ahead, so a request of a
-higher lane never stands behind a heap of theirs; and not at all while callers of a higher lane wait. Where they
-may not book they are told when to ask again, each at a time of its own. Beside that, each of the two may
-always have a tenth of the rate, so neither starves.
+higher lane never stands behind a heap of theirs; and not at all while callers of a higher lane wait. Where
+they may not book they are told when to ask again, each at a time of its own. Beside that, each of the two
+may always have a tenth of the rate, so neither starves.
 
-Pauses. A 429 pauses the bucket for everybody and voids what is booked. Sleepers learn of it (``Pauses``) and
-book again. After the pause the bucket is empty: requests go out at the plain rate, one after the other.
+Pauses. A 429 pauses the bucket for everybody and voids what is booked. Sleepers learn of it (``Pauses``)
+and book again. After the pause the bucket is empty: requests go out at the plain rate, one after the other.
 
 A bucket that was lost. Its account may have just used its whole burst, so a missing bucket starts empty,
-unless there is proof that it was not used. The proof is the key ``born``: the time since when this data set has
-seen everything. Who finds it missing writes the present into it (workers do, with their first heartbeat). If
-Redis loses its data, ``born`` is lost with it. So a missing bucket has been filling up at least since ``born``.
-An embedded server on a new data folder writes 0: the first run of a pool has the whole burst. What this cannot
-know is what used the account past this Redis (another pool, curl): there the platform's 429 and the pause help.
+unless there is proof that it was not used. The proof is the key ``born``: the time since when this data set
+has seen everything. Who finds it missing writes the present into it (workers do, with their first
+heartbeat). If Redis loses its data, ``born`` is lost with it. So a missing bucket has been filling up at
+least since ``born``. An embedded server on a new data folder writes 0: the first run of a pool has the
+whole burst. What this cannot know is what used the account past this Redis (another pool, curl): there the
+platform's 429 and the pause help.
 
 If Redis is away, callers wait for it until their deadline. They never go without a booking.
 

@@ -51,7 +51,7 @@ class Pauses:
     def _listen(self) -> None:
         while not self._closed.is_set():
             try:
-                with self._client.pubsub() as subscription:
+                with self._client.pubsub() as subscription:  # type: ignore[no-untyped-call]
                     subscription.subscribe(self._channel)
                     while not self._closed.is_set():
                         # redis-py subscribes again by itself; that too is a message, and counts as a gap
