@@ -100,6 +100,8 @@ def play(
             view(sweep)
             tick.wait(_TICK_SECONDS)
     view(sweep)
+    for name in {row.sweep for row in sweep.done if row.sweep}:
+        pool.spend.close_sweep(name)
     return sweep
 
 

@@ -14,11 +14,11 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 JsonObject = dict[str, JsonValue]
 
-_ID = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._~+@-]{0,127}$")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~+@-]{0,127}")
 
 
 class Frozen(BaseModel):
@@ -79,7 +79,7 @@ class RunRef(Frozen):
     @field_validator("platform", "run_id")
     @classmethod
     def _is_a_name(cls, value: str) -> str:
-        if not _ID.match(value):
+        if not _ID.fullmatch(value):
             raise ValueError(f"not usable as an id: {value[:80]!r}")
         return value
 
@@ -145,6 +145,15 @@ class Solution(Frozen):
     answer: JsonValue = None
     sources: tuple[Source, ...] = ()
     effects: tuple[Effect, ...] = ()
+
+    @model_validator(mode="after")
+    def _can_be_written(self) -> Self:
+        """What cannot be stored or sent (NaN, half a surrogate pair) is refused while its author can be told."""
+        try:
+            self.model_dump_json()
+        except ValueError as error:
+            raise ValueError(f"not JSON data: {error}") from None
+        return self
 
 
 class Task(Frozen):
