@@ -7,6 +7,7 @@ what ``Http.json`` raises. Ids are quoted, so that none can lead to another endp
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import JsonValue
@@ -162,7 +163,8 @@ def _task(ref: RunRef, task_id: str) -> str:
 def _next_page(page: Runs, number: int) -> dict[str, str]:
     """Query of the page after this one, empty where nothing tells of one."""
     if page.next:
-        return dict(parse_qsl(urlsplit(page.next).query))
+        with suppress(ValueError):
+            return dict(parse_qsl(urlsplit(page.next).query))
     if page.next_cursor:
         return {"cursor": page.next_cursor}
     return {"page": str(number + 1)} if page.has_more else {}

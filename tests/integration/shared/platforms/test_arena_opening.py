@@ -28,8 +28,8 @@ FAULTS: dict[str, Rule] = {
     "503 of a gateway": {"fault": "status", "status": 503, "body": "html"},
     "answer cut off": {"fault": "truncate"},
     "answer shorter": {"fault": "truncate", "length": "cut"},
-    "answer too late": {"fault": "hang", "seconds": 1.2, "when": "after"},
-    "answer and run too late": {"fault": "hang", "seconds": 1.2},
+    "answer too late": {"fault": "hang", "seconds": 1.5, "when": "after"},
+    "answer and run too late": {"fault": "hang", "seconds": 1.5},
     "429": {"fault": "too_many"},
 }
 
@@ -50,8 +50,8 @@ def started(platform: ArenaPlatform) -> list[object]:
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
 def test_an_unclear_answer_leaves_one_run_and_that_is_played(arena: PlayedArena, fault: Rule) -> None:
     arena.start([FIRST | fault])
-    sleep = time.sleep if fault["fault"] == "hang" else at_once
-    platform = arena.platform(http_timeout=1.0, sleep=sleep)
+    hangs = fault["fault"] == "hang"
+    platform = arena.platform(http_timeout=1.0 if hangs else 30.0, sleep=time.sleep if hangs else at_once)
 
     run = open_run(platform, RunRequest())
 
