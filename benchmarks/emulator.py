@@ -56,13 +56,18 @@ def main() -> None:
         headers = {"authorization": f"Bearer {arena.key}"}
         with httpx.Client(base_url=arena.url, headers=headers, timeout=60) as client:
             run = client.post("/runs", json={"seed": 1}).json()["run_id"]
-            files = client.get(f"/runs/{run}/tasks/t01/manifest").json()["files"]
-            log = max((file for file in files if file["kind"] == "jsonl"), key=lambda file: file["size"])
-        task = f"{arena.url}/runs/{run}/tasks/t01"
+            tasks = client.get(f"/runs/{run}/manifest").json()["tasks"]
+        name, log = next(
+            (task["task_id"], sha256)
+            for task in tasks
+            for path, sha256 in task["files"].items()
+            if path.endswith(".jsonl")
+        )
+        task = f"{arena.url}/runs/{run}/tasks/{name}"
         requests = {
             "GET /me": (f"{arena.url}/me", None),
             "GET a run": (f"{arena.url}/runs/{run}", None),
-            "GET a blob": (f"{arena.url}/runs/{run}/blobs/{log['sha256']}?task=t01", None),
+            "GET a blob": (f"{arena.url}/runs/{run}/blobs/{log}?task={name}", None),
             "read": (f"{task}/tools/read", '{"path": "/AGENTS.md"}'),
             "query_logs": (f"{task}/tools/query_logs", '{"limit": 5}'),
             "search": (f"{task}/tools/search", '{"pattern": "agent", "limit": 5}'),

@@ -976,6 +976,11 @@ def test_answers_are_revealed_after_the_end_of_a_dev_run_only(stage):
     assert task["grade"]["score"] == 0.8
     assert shown["tasks"][1]["submission"] is None
     assert shown["tasks"][1]["expected_answer"] == ["agent-01", "agent-02"]
+    other = arena.run(seed=4)["run_id"]
+    arena.app.arena.runs.move_deadline(arena.app.arena.runs.find(other), 5)
+    arena.clock.advance(5)
+    expired = arena.get(f"/runs/{other}").json()
+    assert (expired["status"], expired["tasks"][0]["expected_answer"]) == ("expired", 4)
     assert "expected_" not in arena.post(f"/runs/{final}/finish").text
     arena.control("publish")
     assert "expected_" not in arena.get(f"/runs/{final}").text
