@@ -46,6 +46,9 @@ def test_what_a_file_says_cannot_move_the_terminal_nor_pose_as_markup(folder: Pa
     shown = run(folder / "fleet/agents.csv")
     assert "\x1b" not in shown
     assert "[bold]blue" in shown
+    described = run(folder, "--profile")
+    assert "\x1b" not in described
+    assert "[bold]blue" in described
 
 
 def test_a_folder_is_shown_as_a_tree(folder: Path) -> None:

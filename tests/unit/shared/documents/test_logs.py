@@ -89,7 +89,7 @@ def test_fields_that_nobody_explains_are_found_by_their_values() -> None:
             "/exports/messages.jsonl",
             [{"id": 1, "ts": "2026-11-14T03:22:11Z", "user": "P-1", "text": "hi"}] * 3,
         ),
-        ("/chat/desk.jsonl", [{"type": "message", "user": "U1", "ts": "1794626531.5", "text": "hello"}] * 3),
+        ("/chat/desk.jsonl", [{"type": "message", "user": "U1", "ts": 1794626531, "thread": "t1"}] * 3),
         ("/fleet/list.jsonl", [{"id": "a-1", "team": "red", "role": "x"}] * 3),
         ("/logs/notes.txt", ["nothing here is an event", "nor here"]),
         ("/logs/empty.jsonl", []),

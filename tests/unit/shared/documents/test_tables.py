@@ -143,6 +143,12 @@ CITED: list[tuple[str, list[list[Source]]]] = [
         [[agent("a-1")], [agent("a-2")]],
     ),
     ("select agent from events order by time limit 1 offset 1", [[event(2)]]),
+    ("select * from (select id, team from agents) where id = 'a-2'", [[agent("a-2")]]),
+    (
+        "with x as (select * from agents) "
+        "select x.*, t.id from x join tokens t on t.holder = x.id and t.id = 'T3'",
+        [[agent("a-2"), token("T3")]],
+    ),
     ("from agents select id where score > 1.7", [[agent("a-2")]]),
     ("select count(*) from agents a semi join tokens t on t.holder = a.id", [[agent("a-1"), agent("a-2")]]),
 ]  # fmt: skip
@@ -164,6 +170,7 @@ def test_rows_carry_the_places_that_they_came_from(
         "select id from agents union select holder from tokens",
         "with recursive r as (select 1 n union all select n + 1 from r where n < 3) select * from r, agents",
         "select distinct count(*) from agents group by team",
+        "select columns(*) from (select id from agents)",
         "describe agents",
     ],
 )

@@ -177,6 +177,13 @@ def test_query_logs_filters(tools: ReadOnlyTools, args: dict[str, Any], lines: l
     assert lines_of(tools.call("query_logs", args)) == lines
 
 
+def test_until_includes_the_very_moment() -> None:
+    event = {"ts": "2026-11-14T00:00:00.500Z", "agent": "a-1", "action": "read"}
+    tools = ReadOnlyTools({"/logs/a.jsonl": json.dumps(event).encode()})
+    assert tools.call("query_logs", {"until": "2026-11-14T00:00:00.500Z"})["total"] == 1
+    assert tools.call("query_logs", {"until": "2026-11-14T00:00:00.499Z"})["total"] == 0
+
+
 def test_query_logs_counts_everything_and_says_where_the_next_page_begins(tools: ReadOnlyTools) -> None:
     page = tools.call("query_logs", {"limit": 3})
     assert (page["total"], page["offset"], page["next_offset"]) == (4, 0, 3)

@@ -56,6 +56,7 @@ class World:
         pairs = list(permutations(self.agents, 2))
         self.edges = set(self.chance.sample(pairs, 10))
         rows = [f"D{n},{giver},{taker}" for n, (giver, taker) in enumerate(sorted(self.edges))]
+        self.chance.shuffle(rows)
         self.files["/registry/delegations.csv"] = ("id,from,to\n" + "\n".join(rows) + "\n").encode()
         self.files["/registry/agents.csv"] = ("id\n" + "\n".join(self.agents) + "\n").encode()
         self.lines = {
