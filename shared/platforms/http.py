@@ -215,6 +215,7 @@ class Http:
         for attempt in range(TRIES):
             deadline.check(doing)
             self._bucket().acquire(lane, deadline, run=run)
+            deadline.check(doing)  # a write that cannot be answered in time is better not sent
             try:
                 status, headers, data = self._exchange(method, url, content, deadline, limit)
                 if status in _REDIRECTS:
