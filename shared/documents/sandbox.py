@@ -39,7 +39,7 @@ RECYCLE_AFTER = 500
 START_SECONDS = 60.0
 WAIT_SECONDS = 600.0
 
-_JOB = struct.Struct("<IQ")
+_JOB = struct.Struct("<IQd")
 _ANSWER = struct.Struct("<cQ")
 _DOCUMENT, _UNREADABLE = b"D", b"U"
 _ROOT = str(Path(__file__).resolve().parents[2])
@@ -106,9 +106,14 @@ class Parsers:
         self.parse_stored(b"", "warm.bin")
 
     def close(self) -> None:
-        """Stop all children that are not at work."""
-        _stop_all(self._slots, self._pid)
-        for _ in range(self.processes - self._slots.qsize()):
+        """Stop all children, those at work when they are done."""
+        if self._pid != os.getpid():
+            return
+        for _ in range(self.processes):
+            child = self._slots.get(timeout=WAIT_SECONDS)
+            if child is not None:
+                child.stop()
+        for _ in range(self.processes):
             self._slots.put(None)
 
     def __enter__(self) -> Self:
@@ -148,11 +153,16 @@ class _Child:
     def __init__(self, memory_mb: int) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             [sys.executable, "-I", "-c", _BOOT, _ROOT, str(memory_mb)],
+            bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env={"PATH": os.environ.get("PATH", ""), "LANG": "C.UTF-8"},
         )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._stdin, self._stdout = self._process.stdin.fileno(), self._process.stdout.fileno()
+        os.set_blocking(self._stdin, False)
         self._done = 0
         try:
             self._receive(1, time.monotonic() + START_SECONDS)
@@ -171,15 +181,11 @@ class _Child:
             Unreadable: the child said so, took too long or died; in the last two cases it is gone.
         """
         self._done += 1
-        assert self._process.stdin is not None
         end = time.monotonic() + seconds
         encoded = name.encode("utf-8", "replace")
         try:
-            self._process.stdin.write(
-                _JOB.pack(len(encoded), len(data)) + struct.pack("<d", seconds) + encoded
-            )
-            self._process.stdin.write(data)
-            self._process.stdin.flush()
+            self._send(_JOB.pack(len(encoded), len(data), seconds) + encoded, end)
+            self._send(data, end)
             kind, length = _ANSWER.unpack(self._receive(_ANSWER.size, end))
             answer = self._receive(length, end)
         except _Silent:
@@ -194,16 +200,19 @@ class _Child:
             raise Unreadable(answer.decode())
         return answer
 
+    def _send(self, data: bytes, end: float) -> None:
+        """All of these bytes to the child, before a moment of the monotonic clock."""
+        rest = memoryview(data)
+        while rest:
+            _wait(self._stdin, select.POLLOUT, end)
+            rest = rest[os.write(self._stdin, rest[: 2**16]) :]
+
     def _receive(self, length: int, end: float) -> bytes:
         """Exactly so many bytes from the child, before a moment of the monotonic clock."""
-        assert self._process.stdout is not None
-        descriptor = self._process.stdout.fileno()
         pieces: list[bytes] = []
         while length:
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([descriptor], [], [], left)[0]:
-                raise _Silent
-            piece = os.read(descriptor, min(length, 2**20))
+            _wait(self._stdout, select.POLLIN, end)
+            piece = os.read(self._stdout, min(length, 2**20))
             if not piece:
                 raise EOFError
             pieces.append(piece)
@@ -223,6 +232,15 @@ class _Silent(Exception):
     """The child said nothing until the time was up."""
 
 
+def _wait(descriptor: int, event: int, end: float) -> None:
+    """Wait until a pipe is ready. Raises _Silent if it is not before ``end``."""
+    poll = select.poll()
+    poll.register(descriptor, event)
+    left = end - time.monotonic()
+    if left <= 0 or not poll.poll(left * 1000):
+        raise _Silent
+
+
 def _cause(code: int | None) -> str:
     if code is not None and code < 0:
         with contextlib.suppress(ValueError):
@@ -232,17 +250,17 @@ def _cause(code: int | None) -> str:
 
 def serve() -> None:
     """What a child does: read a job, answer, until the parent is gone. ``sys.argv``: root, memory in MB."""
+    parent = os.getppid()
     _limit(int(sys.argv[2]))
     load_formats()
     source, sink = sys.stdin.buffer, sys.stdout.buffer
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115, PTH123 - what a library prints must not mix with answers
     _send(sink, b"\n")
-    while True:
-        head = source.read(_JOB.size + 8)
-        if len(head) < _JOB.size + 8:
+    while _has_job(parent):
+        head = source.read(_JOB.size)
+        if len(head) < _JOB.size:
             return
-        name_length, length = _JOB.unpack(head[: _JOB.size])
-        (seconds,) = struct.unpack("<d", head[_JOB.size :])
+        name_length, length, seconds = _JOB.unpack(head)
         name = source.read(name_length).decode()
         data = source.read(length)
         signal.setitimer(signal.ITIMER_REAL, seconds + 2)  # even if the parent is gone
@@ -254,6 +272,14 @@ def serve() -> None:
             kind, answer = _UNREADABLE, b"needs more memory than a parser may have"
         signal.setitimer(signal.ITIMER_REAL, 0)
         _send(sink, _ANSWER.pack(kind, len(answer)) + answer)
+
+
+def _has_job(parent: int) -> bool:
+    """Wait for a job. False if the parent is gone and only a process that it forked holds the pipe open."""
+    while not select.select([sys.stdin], [], [], 10)[0]:
+        if os.getppid() != parent:
+            return False
+    return True
 
 
 def _send(sink: BinaryIO, data: bytes) -> None:

@@ -12,6 +12,14 @@ MAX_COLUMNS = 1000
 """A table that is wider is no table that anybody asks about; the text stays in the blocks."""
 
 
+MAX_CELLS = 2_000_000
+
+
+def columns_for(rows: int) -> int:
+    """How many columns a table of so many rows may have: the gaps of a sparse one take room too."""
+    return max(1, min(MAX_COLUMNS, MAX_CELLS // max(1, rows)))
+
+
 def names(cells: Iterable[str]) -> tuple[str, ...]:
     """Column names from header cells: trimmed, not empty, distinct without regard to case (as SQL has it)."""
     result: list[str] = []

@@ -67,7 +67,7 @@ def parse(data: bytes) -> Document:
     if not body:
         return Document("csv", blocks, (), facts)
 
-    full = min(max(len(record.cells) for record in body), columns.MAX_COLUMNS)
+    full = min(max(len(record.cells) for record in body), columns.columns_for(len(rows)))
     header = body[0].cells if has_header else []
     table = Table(
         name="",

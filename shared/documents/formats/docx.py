@@ -84,9 +84,9 @@ def _margins(container: Container, name: str) -> Iterator[tuple[Part, str]]:
     parts = {part: kind for kind, part in container.relations(name).values() if kind in {"header", "footer"}}
     for part, kind in sorted(parts.items()):
         root = container.xml_or_none(part)
-        text = "" if root is None else _all_text(root)
-        if text:
-            yield (Part.HEADER if kind == "header" else Part.FOOTER), text
+        for text in () if root is None else (_all_text(root), *map(_all_text, _boxes(root))):
+            if text:
+                yield (Part.HEADER if kind == "header" else Part.FOOTER), text
 
 
 class _Reader:
@@ -156,11 +156,13 @@ class _Reader:
         for row in element.iter(f"{_W}tr"):
             if next(row.iterancestors(f"{_W}tbl")) is not element:
                 continue
-            cells = [_all_text(cell) for cell in row.iterchildren(f"{_W}tc", f"{_W}sdt")]
+            cells: list[str] = []
+            for cell in row.iterchildren(f"{_W}tc", f"{_W}sdt"):
+                cells += [_all_text(cell), *[""] * (_span(cell) - 1)]
             rows.append(cells)
             self._aside(" | ".join(filter(None, cells)), within)
-            for cell in row.iter(f"{_W}p"):
-                self._anchored(cell)
+            for paragraph in _paragraphs(row):
+                self._anchored(paragraph)
         if within is Part.TABLE and len(rows) > 1 and any(map(any, rows)):
             self.tables.append(self._as_table(rows))
 
@@ -191,6 +193,27 @@ def _pieces(element: Element) -> Iterator[str]:
 
 
 def _all_text(element: Element) -> str:
-    """The paragraphs within an element, one per line, without the empty ones."""
-    texts = (_text(paragraph) for paragraph in element.iter(f"{_W}p"))
+    """The paragraphs within an element, one per line, without the empty ones and without boxes."""
+    texts = (_text(paragraph) for paragraph in _paragraphs(element))
     return "\n".join(text for text in texts if text.strip())
+
+
+def _paragraphs(element: Element) -> Iterator[Element]:
+    for child in element:
+        if child.tag == f"{_W}p":
+            yield child
+        elif child.tag not in _NOT_SHOWN and isinstance(child.tag, str):
+            yield from _paragraphs(child)
+
+
+def _boxes(element: Element) -> Iterator[Element]:
+    """The boxes within an element, each once: a box has a second form for old programs."""
+    for box in element.iter(_BOX):
+        if not any(above.tag == _FALLBACK for above in box.iterancestors()):
+            yield box
+
+
+def _span(cell: Element) -> int:
+    """The columns that a cell takes."""
+    span = cell.find(f"{_W}tcPr/{_W}gridSpan")
+    return 1 if span is None else min(int(span.get(f"{_W}val", "1")), columns.MAX_COLUMNS)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -18,7 +19,7 @@ from typing import NamedTuple
 from shared.documents.document import JSON, Block, Document, Table
 from shared.documents.encoding import decode
 from shared.documents.formats import text
-from shared.documents.formats.columns import MAX_COLUMNS, names
+from shared.documents.formats.columns import columns_for, names
 from shared.documents.locators import NOWHERE, Locator
 
 MAX_DEPTH = 6
@@ -86,7 +87,7 @@ class _Reader:
         self.blocks: list[Block] = []
         self.rows: dict[str, list[_Row]] = {}
         self._source = source
-        self._line, self._counted = 1, 0
+        self._newlines = [match.start() for match in re.finditer("\n", source)]
 
     def visit(self, item: _Item, path: str, depth: int, *, silent: bool = False) -> None:
         """Turn a value into blocks and rows.
@@ -179,16 +180,11 @@ class _Reader:
             yield _Item(key, value, start, item.parent)
 
     def _line_at(self, position: int) -> int:
-        """The line of a position; quick for positions that ascend, which they mostly do."""
-        if position < self._counted:
-            self._line, self._counted = 1, 0
-        self._line += self._source.count("\n", self._counted, position)
-        self._counted = position
-        return self._line
+        return bisect_left(self._newlines, position) + 1
 
 
 def _table(path: str, rows: Sequence[_Row]) -> Table:
-    keys = list(dict.fromkeys(key for row in rows for key in row.cells))[:MAX_COLUMNS]
+    keys = list(dict.fromkeys(key for row in rows for key in row.cells))[: columns_for(len(rows))]
     return Table(
         name=path,
         columns=names(keys),

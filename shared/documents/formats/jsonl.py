@@ -5,7 +5,7 @@ from __future__ import annotations
 from shared.documents.document import JSON, Block, Document, Table
 from shared.documents.encoding import decode, lines
 from shared.documents.formats import text
-from shared.documents.formats.columns import MAX_COLUMNS, names
+from shared.documents.formats.columns import columns_for, names
 from shared.documents.formats.json import loads
 from shared.documents.locators import Locator
 
@@ -37,9 +37,10 @@ def parse(data: bytes) -> Document:
     if len(broken) > _NAMED_PROBLEMS:
         problems.append(f"{len(broken) - _NAMED_PROBLEMS} more lines are not JSON")
     keys = list(dict.fromkeys(key for item in objects for key in item))
-    if len(keys) > MAX_COLUMNS:
-        problems.append(f"{len(keys)} different fields: only the first {MAX_COLUMNS} became columns")
-        keys = keys[:MAX_COLUMNS]
+    most = columns_for(len(objects))
+    if len(keys) > most:
+        problems.append(f"{len(keys)} different fields: only the first {most} became columns")
+        keys = keys[:most]
     if problems:
         facts["problems"] = problems
     values = tuple([item.get(key) for item in objects] for key in keys)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from shared.documents.formats.columns import MAX_COLUMNS, form
+from shared.documents.formats.columns import MAX_COLUMNS, columns_for, form
 from shared.documents.formats.grid import Sheet
 
 _HEADER_ROWS = 3
@@ -40,7 +40,7 @@ def find(sheet: Sheet) -> list[Place]:
     for rows in _runs(_free(sheet, declared)):
         for left, right in _spans(rows):
             inside = [row for row, used in rows.items() if any(left <= column <= right for column in used)]
-            _place(sheet, guessed, inside, left, min(right, left + MAX_COLUMNS - 1))
+            _place(sheet, guessed, inside, left, min(right, left + columns_for(len(inside)) - 1))
     if len({column for cells in sheet.rows.values() for column in cells}) > 1:
         guessed = [place for place in guessed if place.right > place.left]
     return sorted(

@@ -12,7 +12,7 @@ from shared.documents.locators import Locator
 
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 _HEADING = re.compile(r" {0,3}#{1,6}(\s|$)")
-_DIVIDER = re.compile(r"\s*\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*")
+_DASHES = re.compile(r":?-+:?")
 _PIPE = re.compile(r"(?<!\\)\|")
 
 
@@ -52,8 +52,9 @@ def _tables(all_lines: Sequence[str], fenced: set[int]) -> list[Table]:
     number = 1
     while number < len(all_lines):
         header, divider = all_lines[number - 1], all_lines[number]
-        is_table = "|" in header and "-" in divider and number not in fenced and _DIVIDER.fullmatch(divider)
-        if not is_table or len(_cells(header)) != len(_cells(divider)):
+        dashes = _cells(divider)
+        is_table = "|" in header and number not in fenced and all(map(_DASHES.fullmatch, dashes))
+        if not is_table or len(_cells(header)) != len(dashes):
             number += 1
             continue
         first = last = number + 2

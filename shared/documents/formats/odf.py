@@ -79,6 +79,16 @@ def all_text(element: Element) -> str:
     return "\n".join(text for text in texts if text.strip())
 
 
+def own_text(element: Element) -> str:
+    """The text of the paragraphs within an element, without what is anchored in them."""
+    own = (
+        paragraph_text(paragraph)
+        for paragraph in element.iter(*PARAGRAPHS)
+        if not any(above.tag in APART for above in paragraph.iterancestors())
+    )
+    return "\n".join(text for text in own if text.strip())
+
+
 def metadata(container: Container) -> dict[str, str]:
     """Title, author, dates and user-defined properties, as far as they are set."""
     root = container.xml_or_none("meta.xml")

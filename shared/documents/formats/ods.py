@@ -166,7 +166,10 @@ def _cell(cell: Element) -> tuple[Value, Detail]:
         formula=None if formula is None else _formula(formula),
         comment="\n".join(filter(None, comments)) or None,
     )
-    value, kind = _value(cell, text)
+    try:
+        value, kind = _value(cell, text)
+    except (ValueError, OverflowError):  # one broken cell does not spoil a sheet
+        value, kind = Fault(text), "error"
     if value is None and formula is not None:
         return NOT_CALCULATED, detail._replace(
             kind="not calculated", shown=f"not calculated: {detail.formula}"
@@ -203,8 +206,9 @@ def _value(cell: Element, text: str) -> tuple[Value, str | None]:
 def _date(text: str) -> date | datetime:
     if "T" not in text:
         return date.fromisoformat(text)
-    whole, _, fraction = text.partition(".")
-    return datetime.fromisoformat(f"{whole}.{fraction[:6]:0<6}" if fraction else whole)
+    seconds, _, fraction = text.removesuffix("Z").partition(".")
+    moment = datetime.fromisoformat(f"{seconds}.{fraction[:6]:0<6}" if fraction else seconds)
+    return moment.replace(tzinfo=None)
 
 
 def _time(text: str, as_shown: str) -> time | timedelta | Fault:

@@ -22,6 +22,7 @@ from shared.documents.formats.odf import (
     headers_and_footers,
     metadata,
     open_odf,
+    own_text,
     paragraph_text,
 )
 from shared.documents.formats.sheets import metadata_block
@@ -114,7 +115,7 @@ class _Reader:
                 self.walk(cell, within)
             cells.append(
                 [
-                    all_text(cell)
+                    own_text(cell)
                     for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell")
                 ]
             )

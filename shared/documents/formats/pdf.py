@@ -36,7 +36,7 @@ _LIGATURES = str.maketrans(
 _BROKEN = "\ufffe"
 """What PDFium puts for a hyphen and the line's end after it."""
 _LINE = re.compile(f"[^\r\n{_BROKEN}]+{_BROKEN}?")
-_HYPHEN = re.compile(f"(\\w+)(?:{_BROKEN}|[-\u2010\u00ad]\n)(\\w+)")
+_HYPHEN = re.compile(f"(\\w+)(?:{_BROKEN}|[-\u2010\u00ad]\n)(?=(\\w+))")
 
 
 def parse(data: bytes) -> Document:
@@ -64,17 +64,17 @@ def _read(pdf: pdfium.PdfDocument) -> Document:
         pdf.init_forms()
     texts: list[str] = []
     tables: list[Table] = []
-    asides: list[Block] = []
+    asides: dict[int, list[Block]] = {}
     images: list[int] = []
     for number in range(1, len(pdf) + 1):
         page = pdf[number - 1]
-        text, is_upright = _text(page)
+        text, textpage = _text(page)
         texts.append(text)
         if not text.strip() and _has_image(page):
             images.append(number)
-        if is_upright:
-            tables += pdf_tables.find(page, number)
-        asides += remarks(pdf, page, Locator(page=number))
+        if page.get_rotation() == 0:
+            tables += pdf_tables.find(page, textpage, number)
+        asides[number] = list(remarks(pdf, page, Locator(page=number)))
         page.close()
     blocks = _blocks(texts, images, asides)
     blocks += attachments(pdf)
@@ -92,7 +92,7 @@ def _check(pages: int) -> None:
         raise Unreadable("damaged: it has no pages")
 
 
-def _blocks(texts: list[str], images: list[int], asides: list[Block]) -> list[Block]:
+def _blocks(texts: list[str], images: list[int], asides: dict[int, list[Block]]) -> list[Block]:
     """The pages, each followed by what hangs on it."""
     whole = set(re.findall(r"\w+-\w+", "\n".join(texts)))
     blocks: list[Block] = []
@@ -103,7 +103,7 @@ def _blocks(texts: list[str], images: list[int], asides: list[Block]) -> list[Bl
         if number in images:
             note = f"page {number} is an image without text: look at it"
             blocks.append(Block(note, locator, Part.NOTE, citable=False))
-        blocks += [aside for aside in asides if aside.locator.page == number]
+        blocks += asides.get(number, ())
     return blocks
 
 
@@ -117,13 +117,13 @@ def _joined(text: str, whole: set[str]) -> str:
     def join(match: re.Match[str]) -> str:
         before, after = match[1], match[2]
         is_one_word = before[-1:].islower() and after[0].islower() and f"{before}-{after}" not in whole
-        return before + ("" if is_one_word else "-") + after
+        return before + ("" if is_one_word else "-")
 
     return _HYPHEN.sub(join, text.translate(_LIGATURES)).replace(_BROKEN, "-\n").replace("\u00ad", "")
 
 
-def _text(page: pdfium.PdfPage) -> tuple[str, bool]:
-    """A page's text in reading order, and whether the page stands upright as it is stored.
+def _text(page: pdfium.PdfPage) -> tuple[str, pdfium.PdfTextPage]:
+    """A page's text in reading order.
 
     PDFium puts lines in the right order if the text runs from left to right as the page is shown, so the
     page is turned until it does.
@@ -137,7 +137,7 @@ def _text(page: pdfium.PdfPage) -> tuple[str, bool]:
     text = textpage.get_text_range()
     if rotation == 0:
         text = _in_order(textpage, text)
-    return text.replace("\r\n", "\n").replace("\r", "\n"), rotation == 0
+    return text.replace("\r\n", "\n").replace("\r", "\n"), textpage
 
 
 def _angle(textpage: pdfium.PdfTextPage) -> int:
@@ -181,4 +181,4 @@ def _with_pypdf(data: bytes, problem: str) -> Document:
     except (PyPdfError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError) as error:
         raise Unreadable(f"damaged, or no PDF: {error or problem}") from None
     facts = {"pages": len(texts), "problems": [f"{problem}; the text was read with another library"]}
-    return Document("pdf", _blocks(texts, [], []), facts=facts)
+    return Document("pdf", _blocks(texts, [], {}), facts=facts)

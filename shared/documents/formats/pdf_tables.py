@@ -5,6 +5,7 @@ A table without rules is left to the text, where its rows are lines.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from ctypes import c_float
 from itertools import pairwise
@@ -17,8 +18,9 @@ from shared.documents.document import Table
 from shared.documents.formats import columns
 from shared.documents.locators import Locator
 
-MAX_RULES = 2_000
-"""Per page; a page with more is a drawing."""
+MAX_EDGES = 5_000
+MAX_RULES = 400
+"""Per page, before and after edges on one line are put together; a page with more is a drawing."""
 MAX_CELLS = 5_000
 _NEAR = 3.0
 """Points within which two rules are the same, or touch."""
@@ -32,12 +34,11 @@ class _Rule(NamedTuple):
     end: float
 
 
-def find(page: pdfium.PdfPage, number: int) -> list[Table]:
+def find(page: pdfium.PdfPage, textpage: pdfium.PdfTextPage, number: int) -> list[Table]:
     """The ruled tables of an upright page, from top to bottom; each row is cited by the page."""
     horizontal, vertical = _rules(page)
     if len(horizontal) < 3 or len(vertical) < 3:
         return []
-    textpage = page.get_textpage()
     tables: list[Table] = []
     for xs, ys in _grids(horizontal, vertical):
         rows = [
@@ -71,9 +72,30 @@ def _rules(page: pdfium.PdfPage) -> tuple[list[_Rule], list[_Rule]]:
                 horizontal.append(_Rule((y0 + y1) / 2, min(x0, x1), max(x0, x1)))
             elif abs(x1 - x0) < _NEAR <= abs(y1 - y0):
                 vertical.append(_Rule((x0 + x1) / 2, min(y0, y1), max(y0, y1)))
-        if len(horizontal) + len(vertical) > MAX_RULES:
+        if len(horizontal) + len(vertical) > MAX_EDGES:
             return [], []
-    return horizontal, vertical
+    horizontal, vertical = _joined(horizontal), _joined(vertical)
+    return (horizontal, vertical) if len(horizontal) + len(vertical) <= MAX_RULES else ([], [])
+
+
+def _joined(rules: Sequence[_Rule]) -> list[_Rule]:
+    """The rules with those put together that lie on one line and touch: many writers draw cell by cell."""
+    places = _merged(rule.at for rule in rules)
+    lines: dict[float, list[_Rule]] = {}
+    for rule in rules:
+        lines.setdefault(places[bisect_right(places, rule.at) - 1], []).append(rule)
+    result: list[_Rule] = []
+    for at, parts in lines.items():
+        start, end = None, 0.0
+        for part in sorted(parts, key=lambda part: part.start):
+            if start is None or part.start > end + _NEAR:
+                if start is not None:
+                    result.append(_Rule(at, start, end))
+                start, end = part.start, part.end
+            end = max(end, part.end)
+        if start is not None:
+            result.append(_Rule(at, start, end))
+    return result
 
 
 def _edges(path: pdfium.PdfObject) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
@@ -81,7 +103,7 @@ def _edges(path: pdfium.PdfObject) -> Iterator[tuple[tuple[float, float], tuple[
     matrix = path.get_matrix()
     x, y = c_float(), c_float()
     first = last = (0.0, 0.0)
-    for index in range(min(raw.FPDFPath_CountSegments(path.raw), MAX_RULES)):
+    for index in range(min(raw.FPDFPath_CountSegments(path.raw), MAX_EDGES)):
         segment = raw.FPDFPath_GetPathSegment(path.raw, index)
         raw.FPDFPathSegment_GetPoint(segment, x, y)
         point = matrix.on_point(x.value, y.value)

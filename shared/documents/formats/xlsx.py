@@ -195,6 +195,7 @@ def _rows(sheet: Sheet, book: _Book, data: Element) -> None:
                 sheet.details[number, column] = detail
         if cells:
             sheet.rows[number] = cells
+    sheet.rows = dict(sorted(sheet.rows.items()))
 
 
 def _value(
@@ -207,6 +208,13 @@ def _value(
     if stored is None or (stored.text is None and kind != "str"):
         return None, PLAIN
     text = stored.text or ""
+    try:
+        return _typed(book, kind, text, cell.get("s", "0"))
+    except (ValueError, IndexError, OverflowError):  # one broken cell does not spoil a sheet
+        return Fault(text), Detail(kind="error")
+
+
+def _typed(book: _Book, kind: str, text: str, style: str) -> tuple[Value, Detail]:
     match kind:
         case "s":
             return book.strings[int(text)], PLAIN
@@ -217,10 +225,9 @@ def _value(
         case "e":
             return Fault(text), Detail(kind="error")
         case "d":
-            moment = datetime.fromisoformat(text)
+            moment = datetime.fromisoformat(text).replace(tzinfo=None)
             return (moment if "T" in text else moment.date()), PLAIN
-    style = int(cell.get("s", "0"))
-    code = book.formats[style] if style < len(book.formats) else "General"
+    code = book.formats[int(style)] if int(style) < len(book.formats) else "General"
     if code == "General":
         return int(text) if _INTEGER.fullmatch(text) else numbers.whole(float(text)), PLAIN
     value, number_kind, shown = numbers.show(float(text), code, book.epoch)
