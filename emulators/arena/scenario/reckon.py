@@ -86,8 +86,7 @@ def malicious(world: World) -> tuple[str, ...]:
 
 def iso(when: int, *, hours: int = 0, style: str = "Z") -> str:
     """A moment as ISO text, shifted by ``hours``; ``style`` is what follows the seconds."""
-    moment = datetime.fromtimestamp(when + hours * HOUR, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}{style}"
+    return datetime.fromtimestamp(when + hours * HOUR, UTC).isoformat()[:19] + style
 
 
 def day_text(start: int, day: int) -> str:

@@ -156,7 +156,7 @@ def _docx_paragraph(text: str, style: str) -> str:
 _ODF = "urn:oasis:names:tc:opendocument:xmlns"
 ODF_NAMESPACES = (
     f'xmlns:office="{_ODF}:office:1.0" xmlns:text="{_ODF}:text:1.0" xmlns:table="{_ODF}:table:1.0" '
-    f'xmlns:style="{_ODF}:style:1.0" xmlns:fo="{_ODF}:xsl-fo-compatible:1.0" office:version="1.2"'
+    f'xmlns:style="{_ODF}:style:1.0" xmlns:of="{_ODF}:of:1.2" office:version="1.2"'
 )
 
 

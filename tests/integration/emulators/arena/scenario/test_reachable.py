@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -75,8 +74,8 @@ def test_poppler_reaches_every_page(theme: str, tmp_path: Path) -> None:
             page = str(source.page)
             command = ["pdftotext", "-f", page, "-l", page, str(file), "-"]
             text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-            ours = raw.pages(data)[source.page - 1]
-            assert re.sub(r"\W+", "", text) == re.sub(r"\W+", "", ours)
+            lines = raw.pages(data)[source.page - 1].splitlines()
+            assert [line for line in lines if "".join(line.split()) not in "".join(text.split())] == []
 
 
 @pytest.mark.optin
