@@ -6,10 +6,11 @@ twice, late or never costs time only. ``Jobs`` sends by name, through a bare Cel
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
 from kombu.exceptions import OperationalError
@@ -23,8 +24,6 @@ from shared.settings import Settings
 if TYPE_CHECKING:
     from celery import Celery
 
-T = TypeVar("T")
-
 QUEUE_SOLVE = "scrimmage.solve"
 QUEUE_FINISH = "scrimmage.finish"
 QUEUE_FINAL = "scrimmage.final"
@@ -37,6 +36,8 @@ FINISH = "scrimmage.finish"
 _VISIBILITY_SECONDS = 3600
 _ANSWER_SECONDS = 5.0
 _NOT_FOUND = "404"
+_REFUSALS = {"AccessRefused", "AuthenticationError", "NotAllowed"}
+"""Names of the errors by which RabbitMQ and Redis refuse user or password."""
 _SEND_RETRIES = {"max_retries": 3, "interval_start": 0.1, "interval_step": 0.3, "interval_max": 1.0}
 
 
@@ -152,13 +153,14 @@ class Jobs:
 
         Raises:
             Unavailable: the broker did not take it within a few seconds.
+            SettingsError: the broker refuses access.
         """
         job = SolveJob(platform=ref.platform, run_id=ref.run_id, task_id=task_id, solver=solver)
         queue = QUEUE_FINAL if kind is Kind.FINAL else QUEUE_SOLVE
         self._send(SOLVE, job, queue, f"{ref.platform} {ref.run_id} {task_id} {solver}")
 
     def finish(self, ref: RunRef, kind: Kind) -> None:
-        """Ask the finisher to drain a run. Raises Unavailable like ``solve``."""
+        """Ask the finisher to drain a run. Raises what ``solve`` raises."""
         job = FinishJob(platform=ref.platform, run_id=ref.run_id)
         self._send(FINISH, job, QUEUE_FINISH, f"{ref.platform} {ref.run_id} ({kind})")
 
@@ -167,22 +169,21 @@ class Jobs:
 
         Raises:
             Unavailable: the broker does not answer.
+            SettingsError: the broker refuses access.
         """
-
-        def count(connection: Any) -> int:
+        with self._broker() as connection:
             try:
                 with connection.channel() as channel:
                     return int(channel.queue_declare(queue, passive=True).message_count)
             except connection.channel_errors as error:
-                if str(getattr(error, "reply_code", None)) == _NOT_FOUND:
+                if str(getattr(error, "reply_code", None)) == _NOT_FOUND:  # a word on Redis, a number on AMQP
                     return 0
                 raise
 
-        return self._ask(count)
-
     def ping(self) -> None:
-        """Check that the broker answers. Raises Unavailable."""
-        self._ask(lambda connection: connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS))
+        """Check that the broker answers. Raises Unavailable, or SettingsError where it refuses access."""
+        with self._broker() as connection:
+            connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
 
     def close(self) -> None:
         """Close the connections of this process."""
@@ -192,23 +193,22 @@ class Jobs:
             self._app = None
 
     def _send(self, name: str, job: FinishJob, queue: str, shown: str) -> None:
-        try:
+        with self._broker():  # the app has connections of its own; this one stays unused
             self._sender().send_task(
                 name, kwargs=job.model_dump(), queue=queue, argsrepr=shown, kwargsrepr="", ignore_result=True
             )
-        except (OperationalError, OSError) as error:
-            raise self._unavailable(error) from None
 
-    def _ask(self, question: Callable[[Any], T]) -> T:
-        """Ask over a connection of its own: a pooled one may have broken while it lay idle."""
+    @contextlib.contextmanager
+    def _broker(self) -> Iterator[Any]:
+        """A connection, opened when used (a pooled one may have broken while it lay idle), and its errors."""
         with self._sender().connection_for_write() as connection:
             try:
-                return question(connection)
-            except (*connection.connection_errors, OperationalError, OSError) as error:
-                raise self._unavailable(error) from None
-
-    def _unavailable(self, error: Exception) -> Unavailable:
-        return Unavailable(f"the broker at {address(broker_url(self._settings))} does not answer: {error}")
+                yield connection
+            except (*connection.connection_errors, *connection.channel_errors, OperationalError) as error:
+                where = address(broker_url(self._settings))
+                if {type(one).__name__ for one in (error, error.__cause__)} & _REFUSALS:
+                    raise SettingsError(f"the broker at {where} refuses access: check its URL") from None
+                raise Unavailable(f"the broker at {where} does not answer: {error}") from None
 
     def _sender(self) -> Celery:
         """The app of this process; one that was made before a fork is left alone."""

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from shared.errors import Unavailable
+from shared.errors import SettingsError, Unavailable
 from shared.models import Kind, RunRef
+from shared.pool.connection import connect
 from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, Jobs
 from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
@@ -63,6 +64,17 @@ def test_a_broker_that_is_away_is_unavailable_within_seconds(tmp_path: Path) -> 
         assert time.monotonic() - began < 8
         assert "secret" not in str(caught.value)
     jobs.close()
+
+
+def test_a_broker_that_refuses_access_is_a_matter_of_settings(tmp_path: Path) -> None:
+    with RedisServer.start(tmp_path) as server, connect(server.url) as client:
+        client.config_set("requirepass", "right")
+        jobs = Jobs(Settings.load(_env_file=None, redis_url=server.url.replace("//", "//:wrong-one@")))
+        for call in (lambda: jobs.solve(REF, "t01", "baseline", Kind.DEV), jobs.ping):
+            with pytest.raises(SettingsError, match=f"broker at 127.0.0.1:{server.port}") as caught:
+                call()
+            assert "wrong-one" not in str(caught.value)
+        jobs.close()
 
 
 def test_a_broker_that_accepts_and_is_silent_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
