@@ -110,8 +110,11 @@ def _cold(url: str, theme: str, seed: int) -> dict[str, float]:
 def _warm_redis(url: str, theme: str, seed: int) -> dict[str, float]:
     with Parsers() as parsers:
         scenario, workspace = _open(url, theme, seed, parsers)
+        worked = time.process_time()
         figures = {"warm (Redis)": _timed(lambda: (workspace.warm(), _documents(workspace)))}
-        figures["warm (process)"] = _timed(lambda: _documents(workspace))
+        figures["  processor time of it"] = (time.process_time() - worked) * 1000
+        again = [_timed(lambda: _documents(workspace)) for _ in range(9)]
+        figures["warm (process)"] = statistics.median(again)
         figures["logs found and read, first query_logs"] = _timed(
             lambda: workspace.tools.call("query_logs", {})
         )
