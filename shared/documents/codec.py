@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from itertools import repeat
 from typing import Any, TypeVar, overload
 
 from shared.documents.document import JSON, Block, Detail, Document, Fault, Part, Table, Value
-from shared.documents.locators import Locator
+from shared.documents.locators import NOWHERE, Locator
 
 _MAGIC = b"SCRIM1"
 _FRAME = struct.Struct("<II")
@@ -111,8 +111,8 @@ def _column(values: Sequence[Any]) -> JSON:
     return list(values)
 
 
-def _read_column(stored: JSON, count: int) -> Sequence[Any]:
-    return [stored["all"]] * count if isinstance(stored, dict) else stored
+def _read_column(stored: JSON, count: int) -> Iterable[Any]:
+    return repeat(stored["all"], count) if isinstance(stored, dict) else stored
 
 
 def _locators(locators: Sequence[Locator]) -> JSON:
@@ -121,12 +121,10 @@ def _locators(locators: Sequence[Locator]) -> JSON:
 
 
 def _read_locators(stored: Mapping[str, JSON], count: int) -> list[Locator]:
-    columns = [
+    fields = (
         _read_column(stored[name], count) if name in stored else repeat(None) for name in Locator._fields
-    ]
-    if not stored:
-        return [Locator()] * count
-    return list(map(Locator, *columns))
+    )
+    return list(map(Locator._make, zip(*fields, strict=False))) if stored else [NOWHERE] * count
 
 
 def _blocks(blocks: Sequence[Block]) -> JSON:
@@ -146,7 +144,7 @@ def _read_blocks(stored: JSON) -> list[Block]:
             Block,
             stored["texts"],
             _read_locators(stored["locators"], count),
-            [_PARTS[index] for index in _read_column(stored["parts"], count)],
+            map(_PARTS.__getitem__, _read_column(stored["parts"], count)),
             _read_column(stored["citable"], count),
             _read_column(stored["lines"], count),
         )
