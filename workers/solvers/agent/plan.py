@@ -1,0 +1,183 @@
+"""The plan language: what the model proposes, and code carries out (``execute``).
+
+A plan is data. It names the steps that compute the answer, the form that the answer is to have, and the
+effects that are wanted; it never holds the evidence, which the tools collect as they run. A result goes by
+its step's ``name``: ``"$name"`` stands for it (``"$name.key"`` for one value of an object), ``{$name}``
+inside a text for its text, inside SQL for one or more SQL texts.
+
+Unknown fields are ignored: models add some. docs/agent.md has the table of steps.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Outcome(StrEnum):
+    """How a task ends (Harness Arena Task API v1, "Submitting")."""
+
+    OK = "OK"
+    DENIED = "DENIED_SECURITY"
+    CLARIFY = "NEEDS_CLARIFICATION"
+    UNSUPPORTED = "UNSUPPORTED"
+
+
+class TableRef(_Part):
+    """A table of the workspace; ``sheet`` where the file has several (also the key of a json table)."""
+
+    path: str
+    sheet: str = ""
+
+
+class RuleStep(_Part):
+    """A rule of an operator file that the plan applies. ``cite``: its line is a source of the task."""
+
+    kind: Literal["rule"]
+    path: str
+    id: str
+    cite: bool = False
+    name: str = ""
+
+
+class SqlStep(_Part):
+    """One SELECT over relations of the profile, or over ``tables`` (alias → file).
+
+    ``shape`` of the result: one cell, the first column, one row, all rows, or nothing. ``cite``: the rows
+    that the result came from are sources, all of them or the first and the last; columns ``_path``,
+    ``_line``, ``_record``, ``_sheet``, ``_row`` (and the same with ``_2``) in the result say which.
+    """
+
+    kind: Literal["sql"]
+    query: str
+    tables: dict[str, TableRef] = Field(default_factory=dict)
+    shape: Literal["value", "list", "object", "rows", "none"] = "none"
+    cite: Literal["all", "ends"] | None = None
+    name: str = ""
+
+
+class FindStep(_Part):
+    """Group 1 of the first match of a regular expression in a document; with ``all`` of every match.
+
+    Each block (line, paragraph, page) is searched by itself, ``^`` and ``$`` match at its lines. ``cite``:
+    the blocks that matched are sources.
+    """
+
+    kind: Literal["find"]
+    path: str
+    pattern: str
+    all: bool = False
+    cite: bool = False
+    name: str = ""
+
+
+class LookStep(_Part):
+    """The same over the text that is seen in an image. ``cite``: the image is a source."""
+
+    kind: Literal["look"]
+    path: str
+    pattern: str = r"(?s)(.+)"
+    all: bool = False
+    cite: bool = True
+    name: str = ""
+
+
+class ToolStep(_Part):
+    """A read-only tool. ``take``: key of its result; ``cite``: places in its result are sources."""
+
+    kind: Literal["tool"]
+    tool: str
+    args: dict[str, JsonValue] = Field(default_factory=dict)
+    take: str = ""
+    cite: bool = False
+    name: str = ""
+
+
+class GivenStep(_Part):
+    """A value that follows from the instruction."""
+
+    kind: Literal["given"]
+    value: JsonValue
+    name: str = ""
+
+
+Step = Annotated[RuleStep | SqlStep | FindStep | LookStep | ToolStep | GivenStep, Field(discriminator="kind")]
+
+
+class Form(_Part):
+    """The form in which the instruction wants the answer; code brings it there.
+
+    Args:
+        kind: what the answer is.
+        digits: decimals of a number; None: as computed.
+        rounding: how it gets them.
+        order: of a list's items; ``kept``: as computed.
+        distinct: a list names nothing twice.
+        moment: how a text that is a date or time is written, in letters like ``YYYY-MM-DD HH:MM``.
+        keys: the form of each value of an object; others stay as computed.
+    """
+
+    kind: Literal["number", "text", "list", "object", "none"]
+    digits: Annotated[int, Field(ge=0, le=12)] | None = None
+    rounding: Literal["half_up", "half_even", "down", "up"] = "half_up"
+    order: Literal["kept", "ascending", "descending"] = "kept"
+    distinct: bool = False
+    moment: str | None = None
+    keys: dict[str, Form] = Field(default_factory=dict)
+
+
+class WantedEffect(_Part):
+    """A state-changing tool call; texts may hold ``{$name}``, values may be ``"$name"``.
+
+    An operation in a list whose value is a list of results stands for one operation per item.
+    """
+
+    tool: str
+    args: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class Plan(_Part):
+    """What the model proposes for one task.
+
+    Args:
+        outcome: how the task ends.
+        reason: one sentence for the transcript; never submitted.
+        read: files whose text the model must see before it can plan; the rest is then ignored.
+        steps: in order.
+        answer: JSON with ``"$name"`` for results; null where the outcome is not OK.
+        form: of the answer; None: as it is.
+        effects: in order; none unless the outcome is OK.
+    """
+
+    outcome: Outcome = Outcome.OK
+    reason: str = ""
+    read: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    answer: JsonValue = None
+    form: Form | None = None
+    effects: tuple[WantedEffect, ...] = ()
+
+
+class BadPlan(Exception):
+    """The model's answer is no plan. The message is for the model."""
+
+
+def parse(value: JsonValue) -> Plan:
+    """Read a plan from the model's JSON. Raises BadPlan with what is wrong, and where."""
+    try:
+        return Plan.model_validate(value)
+    except ValidationError as error:
+        rows = error.errors(include_input=False, include_url=False)[:5]
+        faults = "; ".join(f"{'.'.join(map(str, row['loc'])) or 'plan'}: {row['msg']}" for row in rows)
+        raise BadPlan(f"not a plan: {faults}") from None
+
+
+def schema() -> dict[str, Any]:
+    """JSON schema of a plan, as the model is given it."""
+    return Plan.model_json_schema()
