@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 
+from emulators.arena.scenario.compose import compose
 from emulators.arena.scenario.desk import Desk, Draft
 from emulators.arena.scenario.families import ALWAYS, SOMETIMES, Family
 from emulators.arena.scenario.feed import feed_answers
@@ -14,7 +15,7 @@ from emulators.arena.scenario.model import Scenario, ScenarioTask
 from emulators.arena.scenario.streams import stream
 from emulators.arena.scenario.theme import Theme
 from emulators.arena.scenario.themes import THEMES
-from emulators.arena.scenario.view import View, render
+from emulators.arena.scenario.view import View
 from emulators.arena.scenario.world import DAYS, World
 from shared.errors import UsageError
 
@@ -42,7 +43,7 @@ def build(theme: str, seed: int, variation: int) -> Scenario:
         raise UsageError(f"unknown theme {theme!r}; there are: {', '.join(THEMES)}")
     vocabulary = THEMES[theme]
     world = grow(vocabulary, seed)
-    view = render(vocabulary, world, choose_look(vocabulary, seed, variation), seed, variation)
+    view = compose(vocabulary, world, choose_look(vocabulary, seed, variation), seed, variation)
     shelf = _Shelf()
     tasks = []
     for number, family in enumerate(_chosen(theme, seed), start=1):

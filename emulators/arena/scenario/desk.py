@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
 from emulators.arena.scenario.model import NO_EFFECTS, AnswerRule, Compare, Constraints, Outcome, Plan, Step
-from emulators.arena.scenario.reckon import Call
+from emulators.arena.scenario.reckon import Call, day_text
 from emulators.arena.scenario.theme import Theme
 from emulators.arena.scenario.view import View
 from emulators.arena.scenario.world import Event, World
@@ -130,7 +129,7 @@ class Desk:
 
     def day(self, day: int) -> str:
         """The date of a day of the log."""
-        return f"{datetime.fromtimestamp(self.world.start + day * 86_400, UTC):%Y-%m-%d}"
+        return day_text(self.world.start, day)
 
     def rule_step(self, document: str, rule: str, *, cite: bool = False) -> Step:
         """A step of the plan: this rule applies, and its line is cited if ``cite``."""

@@ -70,7 +70,8 @@ class Theme:
     """One theme. Mappings go from the neutral name of a thing to the theme's own word for it.
 
     ``words``: nouns for instructions and texts. ``fields``: keys of a log event. ``actions``,
-    ``statuses``, ``states``: values in log and registries. ``columns``: per register, column by column.
+    ``statuses``, ``states``: values in log and registries. ``rule_ids``: names of rules in /AGENTS.md.
+    ``columns``: per register, column by column.
     ``paths``: per document the possible paths without suffix. ``operator``: per operator file its lines,
     with ``{…}`` for what the scenario fills in; a line ``- **ID** …`` is a rule.
     """
@@ -88,6 +89,7 @@ class Theme:
     routine: tuple[tuple[str, str], ...]
     statuses: Mapping[str, str]
     states: Mapping[str, str]
+    rule_ids: Mapping[str, str]
     columns: Mapping[str, Mapping[str, str]]
     paths: Mapping[str, tuple[str, ...]]
     operator: Mapping[str, tuple[str, ...]]

@@ -172,7 +172,7 @@ def claimed(desk: Desk) -> Draft:
         days=ALL_DAYS,
         plan=Plan(
             (
-                desk.rule_step("agents_md", "K1" if desk.theme.name == "hub" else "V1"),
+                desk.rule_step("agents_md", desk.theme.rule_ids["tiers"]),
                 *indicator_steps(desk),
                 desk.sql(f"SELECT count(*) {matching}", name="n", shape="value"),
                 desk.sql(f"SELECT e._path, e._line {matching} ORDER BY e.time", cite="ends"),

@@ -34,7 +34,7 @@ def fix(desk: Desk) -> Draft:
         needs=("advisory", "press"),
         plan=Plan(
             (
-                desk.rule_step("agents_md", "K2" if desk.theme.name == "hub" else "V2"),
+                desk.rule_step("agents_md", desk.theme.rule_ids["correction"]),
                 Step("find", {"path": desk.path("advisory"), "pattern": pattern, "cite": True}, "fix"),
             ),
             "$fix",
@@ -105,7 +105,7 @@ def duty(desk: Desk) -> Draft:
         needs=("handover",),
         plan=Plan(
             (
-                desk.rule_step("agents_md", "K2" if desk.theme.name == "hub" else "V2"),
+                desk.rule_step("agents_md", desk.theme.rule_ids["correction"]),
                 Step(
                     "find", {"path": desk.path("handover"), "pattern": f"^{pattern}$", "cite": True}, "name"
                 ),

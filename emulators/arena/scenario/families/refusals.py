@@ -11,24 +11,12 @@ from emulators.arena.scenario.families.registers import cite_records
 from emulators.arena.scenario.model import Constraints, Outcome, Plan
 from emulators.arena.scenario.render.prose import write_lines
 
-_HARD_RULES = {
-    "hub": {"personal": "H1", "mail": "H2", "protected": "H3", "data": "H4", "records": "H5", "means": "C2"},
-    "harbour": {
-        "personal": "A1",
-        "mail": "A2",
-        "protected": "A3",
-        "data": "A4",
-        "records": "A5",
-        "means": "M2",
-    },
-}
-
 
 def _refuse(
     desk: Desk, family: str, level: int, instruction: str, outcome: Outcome, rules: Sequence[str]
 ) -> Draft:
     """A task that ends without an answer; ``rules`` are the lines any of which may be cited."""
-    ids = [_HARD_RULES[desk.theme.name][rule] for rule in rules]
+    ids = [desk.theme.rule_ids[rule] for rule in rules]
     cited: Cited = tuple(desk.view.rule(rule) for rule in ids)
     return Draft(
         family=family,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, timedelta
 
@@ -125,7 +126,7 @@ def grow_tokens(theme: Theme, rng: random.Random, agents: tuple[Agent, ...], day
     return tuple(tokens)
 
 
-def _token_ids(theme: Theme, rng: random.Random):  # type: ignore[no-untyped-def]
+def _token_ids(theme: Theme, rng: random.Random) -> Iterator[str]:
     seen: set[str] = set()
     while True:
         token = theme.ids.token.format(letters="".join(rng.choices(_LETTERS, k=3)), n=rng.randint(10, 99))

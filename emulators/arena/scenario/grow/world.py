@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import date, timedelta
 
 from emulators.arena.scenario.grow.happenings import grow_events
@@ -30,7 +31,7 @@ from emulators.arena.scenario.world import World
 def grow(theme: Theme, seed: int) -> World:
     """What is true for this theme and seed."""
 
-    def rng(part: str):  # type: ignore[no-untyped-def]
+    def rng(part: str) -> random.Random:
         return stream(theme.name, seed, "world", part)
 
     org = rng("org").choice(theme.names.org)

@@ -211,6 +211,10 @@ HARBOUR = Theme(
         "active": "in force", "retired": "laid up", "rotated": "renewed", "revoked": "withdrawn", "yes": "true",
         "no": "false", "open": "pending", "closed": "settled", "void": "cancelled", "booked": "paid",
     },
+    rule_ids={
+        "tiers": "V1", "correction": "V2", "personal": "A1", "mail": "A2", "protected": "A3", "data": "A4",
+        "records": "A5", "means": "M2",
+    },
     columns={
         "agents": {
             "id": "craft_no", "name": "known_as", "team": "section", "owner": "keeper", "role": "class",

@@ -211,6 +211,10 @@ HUB = Theme(
         "active": "active", "retired": "retired", "rotated": "rotated", "revoked": "revoked", "yes": "yes",
         "no": "no", "open": "open", "closed": "closed", "void": "void", "booked": "booked",
     },
+    rule_ids={
+        "tiers": "K1", "correction": "K2", "personal": "H1", "mail": "H2", "protected": "H3", "data": "H4",
+        "records": "H5", "means": "C2",
+    },
     columns={
         "agents": {
             "id": "agent_id", "name": "call_name", "team": "team", "owner": "owner_id", "role": "role",
