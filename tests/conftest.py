@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -43,7 +44,9 @@ def patient(redis_client: redis.Redis) -> Patient:
 
 
 @pytest.fixture
-def pool(redis_url: str) -> Iterator[Pool]:
+def pool(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     """A pool on the test's Redis; the settings of this machine's user do not reach it."""
+    for name in [name for name in os.environ if name.startswith("SCRIMMAGE_")]:
+        monkeypatch.delenv(name)
     with Pool.connect(Settings.load(_env_file=None, redis_url=redis_url)) as pool:
         yield pool

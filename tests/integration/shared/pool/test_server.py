@@ -143,9 +143,21 @@ def test_a_server_that_ends_at_once_shows_its_last_words(
     broken.write_text("#!/bin/sh\necho 'Bad directive in my config'\nexit 3\n")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with pytest.raises(SettingsError, match=r"exit 3.*Bad directive in my config"):
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "redis.log").write_text("an older server: Address already in use\n")
+    with pytest.raises(SettingsError, match=r"exit 3\): Bad directive in my config$"):
+        RedisServer.start(data)
+    assert RedisServer.running(data) is None
+
+
+def test_a_binary_that_cannot_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = tmp_path / "valkey-server"
+    broken.write_bytes(b"\x7fELF, but not quite")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(SettingsError, match=f"cannot run {broken}"):
         RedisServer.start(tmp_path / "data")
-    assert RedisServer.running(tmp_path / "data") is None
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
