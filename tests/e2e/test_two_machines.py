@@ -1,0 +1,49 @@
+"""Two worker machines: nothing in common but Redis, both at work on one run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import psutil
+
+from emulators.serve import ArenaEmulator
+from shared.pool.pool import Pool
+from shared.pool.server import RedisServer
+from shared.settings import Settings
+from tests.e2e.conftest import terminal_for
+from tests.support.playing import wait_for
+
+
+def test_two_workers_that_share_only_redis_both_solve_tasks_of_one_run(tmp_path: Path) -> None:
+    with RedisServer.start(tmp_path / "redis") as server, ArenaEmulator.start() as emulator:
+        shared = {"SCRIMMAGE_REDIS_URL": server.url, "SCRIMMAGE_PROCESSES": "1", "SCRIMMAGE_THREADS": "2"}
+        machines = [
+            terminal_for(tmp_path / name, emulator, HOME=str(tmp_path / name), **shared)
+            for name in ("one", "two")
+        ]
+        person = terminal_for(tmp_path / "person", emulator, **shared)
+        workers = [machine.start("worker") for machine in machines]
+        try:
+            with Pool(Settings.load(_env_file=None, redis_url=server.url)) as pool:
+                wait_for(lambda: len(pool.fleet.live()) == 6, 60, "three nodes of each machine beat")
+            played = person.run(
+                "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=16", "--json"
+            )
+            assert played.code == 0, played.err
+            run_id = played.json["runs"][0]["run_id"]
+            pids = _solving_pids(person.folder / "archive" / "toy" / run_id / "events.jsonl")
+            assert {psutil.Process(pid).ppid() for pid in pids} == {worker.process.pid for worker in workers}
+        finally:
+            ended = [worker.interrupt() for worker in workers]
+        assert [end.code for end in ended] == [0, 0], [end.err for end in ended]
+
+
+def _solving_pids(events: Path) -> set[int]:
+    """The processes that leased tasks: a lease's owner is called host-pid-token."""
+    owners = [
+        event["data"]["owner"]
+        for event in map(json.loads, events.read_text().splitlines())
+        if event["name"] == "leased"
+    ]
+    return {int(owner.rsplit("-", 2)[1]) for owner in owners}
