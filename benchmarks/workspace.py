@@ -104,7 +104,8 @@ def _cold(url: str, theme: str, seed: int) -> dict[str, float]:
     with Parsers(processes=2) as parsers:
         parsers.warm()
         _, workspace = _open(url, theme, seed, parsers)
-        return {"cold": _timed(lambda: _documents(workspace))} | _peak("worker process, cold")
+        figures = {"cold": _timed(lambda: _documents(workspace))}
+    return figures | _peak("worker process, cold")  # children count once they have ended
 
 
 def _warm_redis(url: str, theme: str, seed: int) -> dict[str, float]:

@@ -48,6 +48,18 @@ class Catalog:
         """``events``, where there are logs, then the tables' names."""
         return (*([EVENTS] if self._logbook().events else []), *self._keys)
 
+    def tables(self) -> Mapping[str, tuple[str, str]]:
+        """Of each table's name, the path of its file and what the table is called in it."""
+        return self._keys
+
+    def named(self, path: str, table: str) -> str | None:
+        """What queries call a file's table (without a name: its first); None where there is none."""
+        wanted = (path, table.casefold())
+        for name, (file, called) in self._keys.items():
+            if (file, called.casefold()) == wanted or (file == path and not table):
+                return name
+        return None
+
     def log_tables(self) -> frozenset[str]:
         """Names of the tables whose rows ``events`` holds already."""
         logs = {event.path for event in self._logbook().events}

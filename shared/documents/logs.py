@@ -6,7 +6,7 @@ Which files are logs, what their fields mean and which zone their local times ar
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from shared.documents import log_zones
+from shared.documents.formats.json import loads
 from shared.documents.log_fields import LogFields, find_fields
 from shared.documents.operator_files import OperatorFiles, read_operator_files
 from shared.documents.paths import extension
@@ -28,6 +29,7 @@ KEYS = ("agent", "action", "target", "trace")
 _SAMPLE = 200
 _HEAD = 5
 _HINTS = re.compile(r"(?<![a-z])(?:logs?|audit|events?|archive|trail|journal)(?![a-z])")
+_ENDLESS = re.compile(r"NaN|Infinity|[eE]\+?\d{3}")
 _COUNTER_HINTS = ("message", "mail", "inbox", "outbox", "chat", "slack", "thread", "channel", "post")
 
 
@@ -62,7 +64,7 @@ class LogEvent:
 
     def fields(self) -> dict[str, Any]:
         """What the event says beyond its time and keys."""
-        fields: dict[str, Any] = json.loads(self.raw)
+        fields = _record(self.raw)
         for path in self.used:
             _remove(fields, path)
         return fields
@@ -177,10 +179,24 @@ def _object(line: str) -> dict[str, Any] | None:
     if not line.lstrip().startswith("{"):
         return None
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        return _record(line)
+    except ValueError:
         return None
-    return value if isinstance(value, dict) else None
+
+
+def _record(line: str) -> dict[str, Any]:
+    """A line that begins with a brace as an object. Raises ValueError where it is none."""
+    record: dict[str, Any] = loads(line)
+    return _finite(record) if _ENDLESS.search(line) else record
+
+
+def _finite(value: Any) -> Any:
+    """Python reads numbers that JSON cannot say (NaN, 1e999): they become text."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
 def _zone(path: str, data: bytes, fields: LogFields, operator: OperatorFiles) -> tzinfo:

@@ -72,7 +72,10 @@ def from_table(name: str, path: str, document: Document, table: Table) -> Relati
         _typed(column, _cells(table, index, values), from_text=from_text)
         for index, (column, values) in enumerate(zip(_free(table.columns), table.values, strict=True))
     ]
-    title = f"{path} [{table.name}]" if table.name else path
+    notes = [table.name] if table.name else []
+    notes += ["hidden sheet"] if table.hidden else []
+    notes += [f"{len(table.hidden_rows)} rows hidden"] if table.hidden_rows else []
+    title = f"{path} [{', '.join(notes)}]" if notes else path
     places = [(path, locator) for locator in table.locators]
     return Relation(name, title, (*columns, *_places(places, table.lines)), places)
 

@@ -58,6 +58,6 @@ def matches(texts: Sequence[str], pattern: str, *, regex: bool) -> list[int]:
         return [index for index, text in enumerate(texts) if needle in text.casefold()]
     try:
         found = database().cursor().execute(_MATCHES, [list(texts), pattern]).fetchall()
-    except duckdb.Error as error:
+    except (duckdb.Error, UnicodeEncodeError) as error:
         raise ToolError(f"not a regular expression (RE2): {str(error)[:200]}") from error
     return [int(row[0]) - 1 for row in found]

@@ -100,7 +100,19 @@ class Tables:
             relations = [catalog.get(name) for name in catalog.names() if name not in hidden]
         return profile([relation for relation in relations if relation is not None], sorted(hidden))
 
-    def sql(self, query: str, *, limit: int = ROWS, deadline: Deadline | None = None) -> SqlResult:
+    def files(self) -> Mapping[str, tuple[str, str]]:
+        """Of each relation but ``events``, the path of its file and what the table is called in it."""
+        with self._lock:
+            return dict(self._catalog().tables())
+
+    def sql(
+        self,
+        query: str,
+        *,
+        limit: int = ROWS,
+        deadline: Deadline | None = None,
+        aliases: Mapping[str, tuple[str, str]] | None = None,
+    ) -> SqlResult:
         """Run one SELECT.
 
         Columns that say where a row stands (``_path``, ``_line``, …) are left out of ``*``, since the result
@@ -109,6 +121,8 @@ class Tables:
         Args:
             limit: rows to return, at most.
             deadline: of the task; a query never takes longer than ``SECONDS``.
+            aliases: further names of tables in this query: path of the file, and the table's name in it
+                (empty: its first).
 
         Raises:
             ToolError: no SELECT, an unknown relation or column, or more time or memory than allowed.
@@ -118,7 +132,7 @@ class Tables:
         cursor = database().cursor()
         try:
             tree = parse(cursor, query)
-            used = self._resolve(tree)
+            used = self._resolve(tree, aliases or {})
             with _interrupting(cursor, seconds):
                 return _run(cursor, tree, used, limit)
         except duckdb.InterruptException:
@@ -137,7 +151,7 @@ class Tables:
             self._made = Catalog(*self._parts)
         return self._made
 
-    def _resolve(self, tree: Node) -> dict[int, Relation]:
+    def _resolve(self, tree: Node, aliases: Mapping[str, tuple[str, str]]) -> dict[int, Relation]:
         """Refuse what a query must not use; let its names mean loaded tables; the relations by number."""
         for node in parts(tree):
             function = node.get("function", node) if node.get("type") == "TABLE_FUNCTION" else node
@@ -151,12 +165,25 @@ class Tables:
                 raise ToolError("SQL: NATURAL JOIN would also compare places; name the columns with USING")
         used: dict[int, Relation] = {}
         for node in named_tables(tree):
-            relation = self._relation(node["table_name"])
+            relation = self._relation(self._unaliased(node["table_name"], aliases))
             number = database().load(relation)
             used[number] = relation
             node["alias"] = node["alias"] or node["table_name"]
             node["table_name"] = node["qualified_name"]["path"][-1] = table_of(number)
         return used
+
+    def _unaliased(self, name: str, aliases: Mapping[str, tuple[str, str]]) -> str:
+        alias = next((alias for alias in aliases if alias.casefold() == name.casefold()), None)
+        if alias is None:
+            return name
+        path, table = aliases[alias]
+        with self._lock:
+            found = self._catalog().named(path, table)
+        if found is None:
+            raise ToolError(
+                f"SQL: {alias}: {path} has no table {table!r}" if table else f"SQL: no table in {path}"
+            )
+        return found
 
     def _relation(self, name: str) -> Relation:
         with self._lock:

@@ -176,7 +176,8 @@ class ReadOnlyTools:
             raise ToolError(f"{folder} is a file, not a folder")
         if not any(within(path, folder) for path in self._files):
             raise missing(folder, self._folders(), "folder")
-        return {"path": folder, "entries": entries(self._files, folder, deep=deep, load=self._load)}
+        found = entries(self._files, folder, deep=deep, load=self._load, document=self._document)
+        return {"path": folder, "entries": found}
 
     def _read(self, args: _Args) -> dict[str, Any]:
         path = self._file(args.text("path") or "")

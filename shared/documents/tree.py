@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
-from io import BytesIO
 from typing import Any
 
+from shared.documents.document import Document
 from shared.documents.paths import extension, within
 from shared.documents.registry import TEXT_FORMATS, format_of
 from shared.errors import ToolError
 
 
 def entries(
-    paths: Iterable[str], folder: str, *, deep: bool, load: Callable[[str], bytes]
+    paths: Iterable[str],
+    folder: str,
+    *,
+    deep: bool,
+    load: Callable[[str], bytes],
+    document: Callable[[str], Document],
 ) -> list[dict[str, Any]]:
     """Folders and files below ``folder``, by path.
 
@@ -21,7 +25,8 @@ def entries(
         paths: all canonical paths of the workspace.
         folder: canonical path of a folder.
         deep: everything below it, else its direct children.
-        load: gives a file's bytes; called for listed files only (size, pages).
+        load: gives a file's bytes; called for listed files only.
+        document: gives the parsed document of a path; called for listed pdf files, for their pages.
 
     Returns:
         ``{"path", "type": "dir"}`` or ``{"path", "type": "file", "format", "size", "readable"}``, where
@@ -38,11 +43,11 @@ def entries(
                 parent = f"{root}/{'/'.join(parts[:depth])}"
                 found.setdefault(parent, {"path": parent, "type": "dir"})
         if deep or len(parts) == 1:
-            found[path] = _file(path, load)
+            found[path] = _file(path, load, document)
     return [found[path] for path in sorted(found)]
 
 
-def _file(path: str, load: Callable[[str], bytes]) -> dict[str, Any]:
+def _file(path: str, load: Callable[[str], bytes], document: Callable[[str], Document]) -> dict[str, Any]:
     kind = extension(path) or "unknown"
     entry: dict[str, Any] = {
         "path": path,
@@ -52,22 +57,9 @@ def _file(path: str, load: Callable[[str], bytes]) -> dict[str, Any]:
         "readable": format_of(path) in TEXT_FORMATS,
     }
     try:
-        data = load(path)
+        entry["size"] = len(load(path))
     except ToolError:
         return entry
-    entry["size"] = len(data)
-    if kind == "pdf" and (pages := pdf_pages(data)) is not None:
+    if kind == "pdf" and (pages := document(path).facts.get("pages")):
         entry["pages"] = pages
     return entry
-
-
-@lru_cache(maxsize=512)
-def pdf_pages(data: bytes) -> int | None:
-    """The number of pages, None where the file cannot be opened."""
-    import pypdfium2
-
-    try:
-        with pypdfium2.PdfDocument(BytesIO(data)) as document:
-            return len(document)
-    except (pypdfium2.PdfiumError, ValueError, OSError):
-        return None

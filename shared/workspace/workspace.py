@@ -169,10 +169,17 @@ class Workspace:
                     hits += [_hit(name, blocks[index]) for index in found[: limit - len(hits)]]
         return hits
 
-    def sql(self, query: str, *, limit: int = ROWS) -> SqlResult:
+    def sql(
+        self, query: str, *, limit: int = ROWS, aliases: Mapping[str, tuple[str, str]] | None = None
+    ) -> SqlResult:
         """Run one SELECT over the tables and ``events``; see ``Tables.sql``."""
         with self._in_use() as contents:
-            return contents.tables.sql(query, limit=limit, deadline=self._own.deadline)
+            return contents.tables.sql(query, limit=limit, deadline=self._own.deadline, aliases=aliases)
+
+    def relations(self) -> Mapping[str, tuple[str, str]]:
+        """What queries call the tables: of each name the file's path and the table's name in it."""
+        with self._in_use() as contents:
+            return contents.tables.files()
 
     def profile(self) -> str:
         """What the tables hold, in few words; see ``Tables.profile``."""

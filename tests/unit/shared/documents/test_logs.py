@@ -105,6 +105,16 @@ def test_broken_lines_keep_their_numbers_and_the_others_theirs() -> None:
     assert [event["line"] for event in shown(files)] == [2, 5]
 
 
+def test_what_json_cannot_say_comes_out_as_text() -> None:
+    line = (
+        '{"ts":"2026-11-14T03:22:11Z","agent":"a\\ud800","action":"read","x":NaN,"y":[1e999],"z":"\\ud83d"}'
+    )
+    (event,) = shown({"/logs/a.jsonl": line.encode()})
+    assert json.loads(json.dumps(event, allow_nan=False)) == event
+    assert event["agent"].encode() == "a\ufffd".encode()
+    assert event["fields"] == {"x": "nan", "y": ["inf"], "z": "\ufffd"}
+
+
 LOCAL = {"at": "2026-11-14 05:22:11", "actor": "a-1", "op": "read"}
 
 

@@ -281,6 +281,7 @@ def test_a_formula_without_a_value_is_null_and_said(tmp_path: Path) -> None:
         "select * from nowhere",
         "select nothing from agents",
         "selec 1",
+        "select '\ud800'",
     ],
 )
 def test_what_a_query_must_not_do_is_refused(tables: Tables, query: str) -> None:

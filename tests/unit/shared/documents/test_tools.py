@@ -108,6 +108,7 @@ def test_read_is_cut_at_400_lines_and_says_how_to_go_on(tools: ReadOnlyTools) ->
         ("tree", {"path": "/AGENTS.md"}, "is a file"),
         ("search", {"pattern": ""}, "must not be empty"),
         ("search", {"pattern": "(", "regex": True}, "regular expression"),
+        ("search", {"pattern": "\ud800", "regex": True}, "regular expression"),
         ("search", {"pattern": "x", "regex": "perhaps"}, "true or false"),
         ("search", {"pattern": "x", "limit": 0}, "1 or more"),
         ("search", {"pattern": "x", "path": "/no"}, "not found"),
