@@ -317,6 +317,21 @@ def test_an_unknown_relation_is_answered_with_the_nearest_ones(tables: Tables) -
 ENDLESS = "select sum((i * j) % 7) from range(3000000) a(i), range(1000000) b(j)"
 
 
+def test_a_table_may_be_called_by_another_name_in_one_query(tables: Tables) -> None:
+    aliases = {"crew": ("/fleet/agents.csv", ""), "keys": ("/fleet/tokens.json", "tokens")}
+    query = (
+        "SELECT crew.team, count(*) AS n FROM crew, Keys WHERE keys.holder = crew.id GROUP BY 1 ORDER BY 1"
+    )
+    result = tables.sql(query, aliases=aliases)
+    assert result.rows == (("blue", 1), ("red", 2))
+    assert agent("a-2") in result.sources[0]
+    assert set(aliases.values()) - {("/fleet/agents.csv", "")} <= set(tables.files().values())
+    with pytest.raises(ToolError, match=r"no table 'sheet2'"):
+        tables.sql("SELECT * FROM crew", aliases={"crew": ("/fleet/agents.csv", "sheet2")})
+    with pytest.raises(ToolError, match="no relation 'crew'"):
+        tables.sql("SELECT * FROM crew")
+
+
 def test_a_query_that_takes_too_long_is_stopped(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables_module, "SECONDS", 0.3)
     with pytest.raises(ToolError, match="took longer"):
