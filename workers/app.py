@@ -20,7 +20,7 @@ from workers.supervise import leave_with_supervisor
 settings = Settings.load()
 
 app = Celery("scrimmage", include=["workers.jobs"])
-app.conf.update(celery_config(settings))
+app.conf.update(celery_config(settings), worker_consumer="workers.consumer:Consumer")
 app.conf.task_queues = [
     # as a sender names them that knows only the queue
     Queue(name, Exchange(name), routing_key=name)  # type: ignore[no-untyped-call]

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, ValidationError
 
 from shared.deadline import Deadline
-from shared.errors import ComeBack, DeadlinePassed, LeaseLost, NotAuthorised, SolverFault, Unavailable
+from shared.errors import (
+    ComeBack,
+    DeadlinePassed,
+    LeaseLost,
+    NotAuthorised,
+    SettingsError,
+    SolverFault,
+    Unavailable,
+)
 from shared.models import EffectResult, JsonObject, Solution, ToolResult, plain
 from shared.platforms.base import Platform
 from shared.workspace.trust import TrustedTools
@@ -53,6 +62,7 @@ class Asking:
         self._task = held.lease.task
         left = held.lease.seconds_left
         self._deadline = Deadline.after(left - min(CLOSING_SECONDS, left * CLOSING_PART))
+        self._model = cache(lambda: worker.models.of(held.lease, self._deadline, transcript))
         self._workspace: Workspace | None = None
         self._opened = False
 
@@ -72,6 +82,7 @@ class Asking:
         context = TaskContext(
             tools=Tools(self.workspace, self._trusted, self._listed, self._remote, self._transcript),
             workspace=self.workspace,
+            model=self._model,
             deadline=self._deadline,
             transcript=self._transcript,
             effects=results,
@@ -162,12 +173,12 @@ def _named(value: object) -> str:
     return "nothing" if value is None else f"a {type(value).__name__}"
 
 
-def _infrastructure(error: BaseException) -> Unavailable | NotAuthorised | None:
+def _infrastructure(error: BaseException) -> Unavailable | NotAuthorised | SettingsError | None:
     """The infrastructure failure that an error is, or was raised because of."""
     seen: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
-        if isinstance(cause, Unavailable | NotAuthorised):
+        if isinstance(cause, Unavailable | NotAuthorised | SettingsError):
             return cause
         seen.add(id(cause))
         cause = cause.__cause__ or cause.__context__

@@ -17,6 +17,7 @@ from workers.transcript import Transcript
 if TYPE_CHECKING:
     from shared.workspace.trust import TrustedTools
     from shared.workspace.workspace import Workspace
+    from workers.model.model import Model
 
 
 class Solver(Protocol):
@@ -110,7 +111,6 @@ class TaskContext:
         effects: what was done for this task already, with results. Empty on the first call; filled when the
             platform refused an effect and the solver is called once more. Effects of the second solution
             are carried out in addition, except those that were done already.
-        model: the metered chat model, None where none is configured.
         deadline: time left for this task. Every wait of a solver must honour it.
         state: what this solver gave to ComeBack last time; empty on the first call.
     """
@@ -120,6 +120,7 @@ class TaskContext:
         *,
         tools: Tools,
         workspace: Callable[[], Workspace | None],
+        model: Callable[[], Model | None],
         deadline: Deadline,
         transcript: Transcript,
         effects: Sequence[EffectResult] = (),
@@ -127,11 +128,19 @@ class TaskContext:
     ) -> None:
         self.tools = tools
         self.effects = tuple(effects)
-        self.model = None
         self.deadline = deadline
         self.state: JsonObject = dict(state or {})
         self._workspace = workspace
+        self._model = model
         self._transcript = transcript
+
+    @cached_property
+    def model(self) -> Model | None:
+        """The metered chat model (``workers.model``); None where none is configured.
+
+        Raises SettingsError in a final run whose key is missing here: let it pass through.
+        """
+        return self._model()
 
     @cached_property
     def workspace(self) -> Workspace | None:

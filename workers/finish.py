@@ -37,7 +37,7 @@ def finish(worker: Worker, job: FinishJob) -> None:
     A platform that does not answer ends the drain: the lease is given back and tend asks for the next one.
     One that says no, or a setting that is missing here, leaves the lease to run out: others may do better.
     """
-    lease = worker.pool.ledger.lease_run(job.ref, worker.owner(), worker.settings.lease_seconds)
+    lease = worker.pool.ledger.lease_run(job.ref, worker.owner(), worker.leases.run_seconds)
     if lease is None:
         log.info("nothing_to_drain", run=str(job.ref))
         return

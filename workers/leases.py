@@ -22,6 +22,9 @@ from shared.pool.ledger import Lease, Ledger, RunLease
 
 T = TypeVar("T")
 
+RUN_PART = 0.6
+"""A run's lease lasts this part of a task's: less time until a dead drain is replaced."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -52,6 +55,7 @@ class Leases:
     def __init__(self, ledger: Ledger, seconds: float, stuck: Callable[[int], None]) -> None:
         self._ledger = ledger
         self._seconds = seconds
+        self.run_seconds = seconds * RUN_PART
         self._on_stuck = stuck
         self._tasks: set[Held] = set()
         self._runs: set[RunLease] = set()
@@ -118,6 +122,6 @@ class Leases:
             on_time[lease].over = True
         for run in runs:
             try:
-                self._ledger.renew_run(run, self._seconds)
+                self._ledger.renew_run(run, self.run_seconds)
             except LeaseLost:
                 log.info("run_lease_lost", run=str(run.ref))

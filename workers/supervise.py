@@ -179,7 +179,9 @@ class Supervisor:
                 away = True
             now = time.monotonic()
             for child in self._children:
-                if away or child.node in live:
+                if child.node in live:
+                    child.heard = now
+                elif away:
                     child.heard = max(child.heard, now)
             time.sleep(self._silent_seconds / 6)
 

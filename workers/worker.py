@@ -25,6 +25,7 @@ from shared.workspace.trust import Trust
 from shared.workspace.workspace import Workspace, Workspaces
 from workers.leases import Leases
 from workers.logs import Mask
+from workers.model.models import Models
 from workers.solvers.registry import Solvers
 
 EXIT_STUCK = 70
@@ -49,6 +50,7 @@ class Worker:
         self.name = f"{socket.gethostname()}-{os.getpid()}"
         self.pool = Pool.connect(settings)
         self.solvers = Solvers(settings)
+        self.models = Models(settings, self.pool)
         self.mask = Mask.of(settings)
         self.leases = Leases(self.pool.ledger, settings.lease_seconds, self._count_stuck)
         self._workspaces = Workspaces(ParseCache.over(self.pool, Parsers()))
