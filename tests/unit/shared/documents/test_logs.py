@@ -70,7 +70,7 @@ def test_fields_with_unknown_names_are_found_by_what_the_operator_files_say_of_t
         "/AGENTS.md": b"# Rules\nFields are explained in `/rules/words.md`. The log is `/x/a.jsonl`.\n",
         "/rules/words.md": b"| field | meaning |\n|---|---|\n| `boot` | craft that acted |\n"
         b"| `tat` | what was done |\n| `reise` | voyage; tries of the same deed share it |\n",
-        "/x/a.jsonl": jsonl(*STRANGE),
+        "/x/a.jsonl": jsonl(*STRANGE[:3]),  # too few to tell from the values
     }
     found = shown(files)[0]
     assert (found["agent"], found["action"], found["trace"]) == ("TUG-000", "a-werk", "000000")
