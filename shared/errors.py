@@ -11,6 +11,7 @@ error                 what the caller can do                                    
 ``DeadlinePassed``    stop: there is no time left for it                          1
 ``LeaseLost``         drop the work: somebody else owns the task by now           -
 ``Unreadable``        go on without the document; ``reason`` says why             -
+``CapReached``        make do without further model calls                         -
 ``ToolError``         read the message and call the tool differently              -
 ``SolverFault``       count an attempt: the solver raised or returned rubbish     -
 ====================  ==========================================================  =========
@@ -94,6 +95,10 @@ class Unreadable(ScrimmageError):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+class CapReached(ScrimmageError):
+    """A model call would cost more than what is left under a cap. What was learned so far must do."""
 
 
 class ToolError(ScrimmageError):

@@ -184,6 +184,17 @@ class RunRequest(Frozen):
     task_seconds: Annotated[float, Field(gt=0)] = 300.0
     attempts: Annotated[int, Field(ge=1)] = 3
     model_cache: bool = False
+    """Identical model calls are replayed at no cost; never in a final run."""
+    task_usd: Annotated[float, Field(ge=0)] | None = None
+    run_usd: Annotated[float, Field(ge=0)] | None = None
+    sweep_usd: Annotated[float, Field(ge=0)] | None = None
+    """The most that model calls may cost, in US dollars: for one task, the run, the sweep."""
+
+    @model_validator(mode="after")
+    def _final_runs_replay_nothing(self) -> Self:
+        if self.model_cache and self.kind is Kind.FINAL:
+            raise ValueError("a final run does not replay model calls: leave --model-cache away")
+        return self
 
 
 class Run(Frozen):

@@ -7,6 +7,7 @@ A few names that platforms hand out are also read without the prefix (each field
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -57,6 +58,14 @@ class Settings(BaseSettings):
     model_key: SecretStr | None = Field(None, validation_alias=_names("model_key", "OPENROUTER_API_KEY"))
     eval_model_key: SecretStr | None = None
     """A final run uses this key and no other."""
+    model_provider: str | None = None
+    """Who serves the model at OpenRouter (several with commas, in that order); None: OpenRouter chooses."""
+    model_price: str | None = None
+    """``IN/OUT`` or ``IN/CACHED/OUT``, US dollars per million tokens, where the endpoint names no price."""
+    model_timeout: float = Field(120.0, gt=0)
+    """Seconds until an unanswered model call counts as lost."""
+    model_concurrency: int = Field(64, ge=1)
+    """Model calls at a time with one key, at most; the pool finds out how many are good."""
 
     solvers: str = ""
     """More solvers, ``name=module:Class,…``, beside the entry-point group ``scrimmage.solvers``."""
@@ -96,6 +105,13 @@ class Settings(BaseSettings):
         if parts.username or parts.password:
             raise ValueError("must not carry a user or password")
         return value.rstrip("/")
+
+    @field_validator("model_price")
+    @classmethod
+    def _is_a_price(cls, value: str | None) -> str | None:
+        if value is not None and not re.fullmatch(r"\d+(\.\d+)?(/\d+(\.\d+)?){1,2}", value):
+            raise ValueError("must be IN/OUT or IN/CACHED/OUT in US dollars per million tokens (0.25/2)")
+        return value
 
     @classmethod
     def load(cls, **overrides: Any) -> Settings:

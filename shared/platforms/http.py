@@ -209,7 +209,7 @@ class Http:
         write: bool,
         limit: int,
     ) -> Answer[T]:
-        doing = f"{self.name}: {method} {path}"
+        doing = f"{self.name} at {self.origin}: {method} {path}"
         url = httpx.URL(self.origin + path, params=params)
         failure = Failure("no try was made", landed=False)
         for attempt in range(TRIES):
@@ -329,7 +329,7 @@ class Http:
                 **secret,
             },
             follow_redirects=False,
-            trust_env=not _is_loopback(httpx.URL(self.origin).host),  # a proxy cannot reach our loopback
+            trust_env=not is_loopback(httpx.URL(self.origin).host),  # a proxy cannot reach our loopback
             limits=httpx.Limits(
                 max_connections=self._connections,
                 max_keepalive_connections=self._connections,
@@ -402,7 +402,8 @@ def _dumps(body: JsonValue, doing: str) -> bytes:
         raise UsageError(f"{doing}: the body is not JSON: {error}") from None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """True for hosts that only this machine can mean."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -1,7 +1,8 @@
 """Every Redis key of Scrimmage, in one table. No other module writes a key's name.
 
-Only blobs, parsed documents and replays carry a TTL: ``volatile-lru`` may evict any key that has one. Everything
-else that ends by time holds a timestamp (microseconds of Redis's clock) which Lua compares with ``TIME``.
+Only blobs, parsed documents and replays carry a TTL: ``volatile-lru`` may evict any key that has one.
+Everything else that ends by time holds a timestamp (microseconds of Redis's clock) which Lua compares with
+``TIME``.
 All names begin with ``scrimmage:``; REF is ``platform:run_id``.
 
 =======================  ======  ===========  ==============================================================
@@ -159,8 +160,20 @@ def flight(name: str) -> str:
     return f"{PREFIX}flight:{name}"
 
 
-def pacing(name: str, part: str) -> str:
-    return f"{PREFIX}pacing:{name}{part}"
+def pacing(name: str) -> str:
+    return f"{PREFIX}pacing:{name}"
+
+
+def pacing_slots(name: str) -> str:
+    return f"{pacing(name)}:slots"
+
+
+def pacing_queue(name: str) -> str:
+    return f"{pacing(name)}:queue"
+
+
+def pacing_asked(name: str) -> str:
+    return f"{pacing(name)}:asked"
 
 
 def replay(sha256: str) -> str:

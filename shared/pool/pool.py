@@ -15,6 +15,7 @@ from shared.pool.flights import Flights
 from shared.pool.jobs import Jobs
 from shared.pool.journal import Journal
 from shared.pool.ledger import Ledger
+from shared.pool.replays import Replays
 from shared.pool.spend import Spend
 from shared.pool.transcript import Transcripts
 from shared.settings import Settings
@@ -42,6 +43,7 @@ class Pool:
         self.spend = Spend(self.redis)
         self.transcripts = Transcripts(self.redis)
         self.blobs = Blobs(self._cache, ttl=settings.blob_ttl, cap_bytes=settings.blob_cache_bytes)
+        self.replays = Replays(self._cache, settings.blob_ttl)
         self.flights = Flights(self.redis)
         self.fleet = Fleet(self.redis)
         self.jobs = Jobs(settings)

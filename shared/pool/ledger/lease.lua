@@ -1,11 +1,11 @@
 -- queued -> leased. ARGV: clock, REF, task id, owner, seconds (us).
--- Returns {"none"} if there is nothing to do, else {"ok", run JSON, now, fence, until, faults, deliveries, state,
--- solution, revised, effects_from}. The owner of a lease gets the same one again.
+-- Returns {"none"} if there is nothing to do, else {"ok", run JSON, request JSON, now, fence, until, faults,
+-- deliveries, state, solution, revised, effects_from}. The owner of a lease gets the same one again.
 -- include ledger/run
 local id, owner, seconds = ARGV[3], ARGV[4], tonumber(ARGV[5])
 local key = TASK .. id
 local task = redis.call('HMGET', key, 'status', 'owner', 'fence')
-local run = redis.call('HMGET', RUN, 'status', 'deadline', 'task_us', 'run')
+local run = redis.call('HMGET', RUN, 'status', 'deadline', 'task_us', 'run', 'request')
 if not (task[1] == 'leased' and task[2] == owner and active()) then
   if task[1] ~= 'queued' or run[1] ~= 'solving' or NOW >= tonumber(run[2]) then
     return { 'none' }
@@ -22,4 +22,4 @@ if not (task[1] == 'leased' and task[2] == owner and active()) then
 end
 local reply = redis.call('HMGET', key, 'fence', 'until', 'faults', 'deliveries', 'state', 'solution', 'revised',
   'effects_from')
-return { 'ok', run[4], micros(NOW), unpack(reply) }
+return { 'ok', run[4], run[5], micros(NOW), unpack(reply) }

@@ -61,6 +61,7 @@ class Lease:
     attempt: int = field(compare=False)
     deliveries: int = field(compare=False)
     run: Run = field(compare=False, repr=False)
+    request: RunRequest = field(compare=False, repr=False)
     state: JsonObject = field(compare=False)
     solution: Solution | None = field(compare=False)
     revised: bool = field(compare=False)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from shared.errors import LeaseLost
-from shared.models import JsonObject, Run, RunRef, Solution, TaskStatus
+from shared.models import JsonObject, Run, RunRef, RunRequest, Solution, TaskStatus
 from shared.pool.ledger.scripts import Scripts, brief, micros
 from shared.pool.ledger.states import Fault, Lease, Report
 
@@ -38,7 +38,7 @@ class Tasks(Scripts):
         verdict, *reply = self._on_run("lease", ref, task_id, owner, micros(seconds))
         if verdict == "none":
             return None
-        run, now, fence, until, faults, deliveries, state, solution, revised, effects_from = reply
+        run, request, now, fence, until, faults, deliveries, state, solution, revised, effects_from = reply
         return Lease(
             ref=ref,
             task_id=task_id,
@@ -46,6 +46,7 @@ class Tasks(Scripts):
             attempt=int(faults or 0) + 1,
             deliveries=int(deliveries),
             run=Run.model_validate_json(run),
+            request=RunRequest.model_validate_json(request),
             state=json.loads(state) if state else {},
             solution=Solution.model_validate_json(solution) if solution else None,
             revised=bool(revised),
