@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shared.deadline import Deadline
-from shared.errors import Conflict, Refused, Unavailable, Unclear
+from shared.errors import Conflict, DeadlinePassed, Refused, Unavailable, Unclear
 from shared.models import Kind, Run, RunRef, RunRequest
 from shared.platforms.arena.client import ArenaClient
 from shared.platforms.arena.models import RunSummary
@@ -55,17 +55,29 @@ class Opener:
         Raises:
             Refused: the platform said no, and there is no run of this request either.
             Unclear: the platform never answered clearly; ``adopt`` may still find a run later.
+            Unavailable: the platform was not reached: nothing was opened.
         """
+        sent: list[Unclear] = []
+        try:
+            return self._open(request, request_id, sent)
+        except (Unavailable, DeadlinePassed) as error:
+            if not sent or isinstance(error, Unclear):
+                raise
+            raise Unclear(f"a run may be open, but {error}") from error
+
+    def _open(self, request: RunRequest, request_id: str, sent: list[Unclear]) -> Run:
+        """As ``open``. Notes in ``sent`` that a POST may have opened a run, whatever comes of it."""
         deadline = Deadline.after(OPEN_SECONDS)
         since = self._now()
         seed = _seed(request, request_id)
-        lost: Unclear | None = None
         for _ in range(POSTS):
             try:
                 answer = self.client.start(request.kind, seed, deadline)
+                sent.append(Unclear("arena: POST /runs: every run that was started belongs to another request"))
                 run = self._claimed(answer, request, request_id, deadline)
             except Unclear as unclear:
-                lost, run = unclear, None
+                sent.append(unclear)
+                run = None
             except Conflict:
                 run = self._find(request, request_id, since, seed, deadline)
                 if run is None:
@@ -79,7 +91,7 @@ class Opener:
                 run = self._look_repeatedly(request, request_id, since, seed, deadline)
             if run is not None:
                 return run
-        raise lost or Unavailable("arena: POST /runs: every run that was started belongs to another request")
+        raise sent[-1]
 
     def adopt(self, request: RunRequest, request_id: str, since: float) -> Run | None:
         """Find the run of a request that somebody else sent; see ``base.Platform.adopt``."""
