@@ -1,8 +1,7 @@
 """Every Redis key of Scrimmage, in one table. No other module writes a key's name.
 
 Only blobs, parsed documents and replays carry a TTL: ``volatile-lru`` may evict any key that has one.
-Everything else that ends by time holds a timestamp (microseconds of Redis's clock) which Lua compares with
-``TIME``.
+All else that ends by time holds a timestamp (microseconds of Redis's clock), which Lua compares with ``TIME``.
 All names begin with ``scrimmage:``; REF is ``platform:run_id``.
 
 =======================  ======  ===========  ==============================================================
@@ -38,6 +37,7 @@ key                      type    owner        what it holds; how it ends
 ``tending``              hash    ledger       who tends, until when; overwritten by the next
 ``bucket:NAME``          hash    bucket       GCRA state of one account; stays (a few bytes)
 ``born``                 string  bucket       since when nothing was lost here, 0 for a new data set; stays
+``bucket:NAME:pauses``           channel bucket     its pauses are published there; stores nothing
 ``blob:SHA``             string  blobs        one file's bytes; TTL
 ``blobs``                zset    blobs        sha of cached blobs, by last use; trimmed by the cap
 ``blobs:sizes``          hash    blobs        sha → bytes; with ``blobs``
