@@ -5,8 +5,8 @@ threads, without the parent's ``__main__``, and without its environment and the 
 that ``codec`` reads come out; a child never sends objects. Small text files are parsed in place, which takes
 linear time and no library.
 
-pebble was tried for this: its pool breaks when an idle child dies, counts time only from the moment a child
-takes a job, and hands back pickles.
+pebble does not fit here: by its source, its pool breaks when an idle child dies, counts time only from the
+moment a child takes a job, and hands back pickles.
 """
 
 from __future__ import annotations

@@ -19,7 +19,9 @@ from shared.pool.pool import Pool
 from shared.settings import Settings
 from shared.workspace.parse_cache import UNREADABLE_SECONDS, ParseCache
 
-SOON = Deadline.after(30)
+
+def soon() -> Deadline:
+    return Deadline.after(30)
 
 
 class CountingParser:
@@ -61,7 +63,7 @@ def parser(tmp_path: Path) -> CountingParser:
 
 
 def get(cache: ParseCache, data: bytes, name: str) -> Document:
-    return cache.get(sha(data), name, lambda: data, SOON)
+    return cache.get(sha(data), name, lambda: data, soon())
 
 
 def test_a_document_is_parsed_once_and_kept_in_the_process(pool: Pool, parser: CountingParser) -> None:
@@ -78,7 +80,7 @@ def test_another_process_takes_it_from_redis_without_the_bytes(pool: Pool, parse
     def no_bytes() -> bytes:
         raise AssertionError("the bytes were asked for")
 
-    again = ParseCache.over(pool, parser).get(sha(b"hello"), "/a.txt", no_bytes, SOON)
+    again = ParseCache.over(pool, parser).get(sha(b"hello"), "/a.txt", no_bytes, soon())
     assert list(again.blocks) == [Block("hello", Locator(line=1))]
 
 
@@ -133,7 +135,7 @@ def test_warm_brings_everything_in_one_round_trip(
         get(first, text, f"/{text.decode()}.txt")
     cache = ParseCache.over(pool, parser)
     before = int(redis_client.info("commandstats")["cmdstat_mget"]["calls"])
-    cache.warm(names, SOON)
+    cache.warm(names, soon())
     assert int(redis_client.info("commandstats")["cmdstat_mget"]["calls"]) == before + 1
     redis_client.flushall()
     assert get(cache, b"a", "/a.txt").blocks[0].text == "a"
@@ -175,7 +177,7 @@ def test_bytes_that_cannot_be_had_are_an_infrastructure_failure(pool: Pool, pars
 
     cache = ParseCache.over(pool, parser)
     with pytest.raises(Unavailable, match="does not answer"):
-        cache.get(sha(b"hello"), "/a.txt", away, SOON)
+        cache.get(sha(b"hello"), "/a.txt", away, soon())
 
 
 def test_a_process_keeps_only_so_many_bytes(pool: Pool, parser: CountingParser) -> None:
