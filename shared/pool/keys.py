@@ -37,7 +37,7 @@ key                      type    owner        what it holds; how it ends
 ``tending``              hash    ledger       who tends, until when; overwritten by the next
 ``bucket:NAME``          hash    bucket       GCRA state of one account; stays (a few bytes)
 ``born``                 string  bucket       since when nothing was lost here, 0 for a new data set; stays
-``bucket:NAME:pauses``           channel bucket     its pauses are published there; stores nothing
+``bucket:NAME:pauses``   pubsub  bucket       its pauses are published there; stores nothing
 ``blob:SHA``             string  blobs        one file's bytes; TTL
 ``blobs``                zset    blobs        sha of cached blobs, by last use; trimmed by the cap
 ``blobs:sizes``          hash    blobs        sha → bytes; with ``blobs``

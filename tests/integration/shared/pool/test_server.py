@@ -59,6 +59,12 @@ def starter(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
         process.stdout.close()
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Starting does not wait for another server to leave the folder."""
+    monkeypatch.setattr("shared.pool.folder._LOCK_SECONDS", 0.1)
+
+
 def read_pid(process: subprocess.Popen[str]) -> int:
     assert process.stdout
     return int(process.stdout.readline())
@@ -111,6 +117,7 @@ def test_a_taken_port_is_named(tmp_path: Path) -> None:
             RedisServer.start(tmp_path, port=port)
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_folder_in_use_is_refused_and_its_server_named(tmp_path: Path) -> None:
     with RedisServer.start(tmp_path) as server:
         assert RedisServer.running(tmp_path) == server.url
@@ -214,6 +221,7 @@ def test_it_dies_with_a_starter_that_is_killed(
         pass
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_server_that_outlives_its_starter_still_guards_its_folder(
     tmp_path: Path, starter: Callable[[str], subprocess.Popen[str]]
 ) -> None:
