@@ -1,7 +1,7 @@
 """Every Redis key of Scrimmage, in one table. No other module writes a key's name.
 
 Only blobs, parsed documents and replays carry a TTL: ``volatile-lru`` may evict any key that has one.
-All else that ends by time holds a timestamp (microseconds of Redis's clock), which Lua compares with ``TIME``.
+All else that ends by time holds a timestamp (microseconds of Redis's clock) which Lua compares with ``TIME``.
 All names begin with ``scrimmage:``; REF is ``platform:run_id``.
 
 =======================  ======  ===========  ==============================================================
