@@ -53,14 +53,14 @@ class Opener:
         """Open a run.
 
         Raises:
-            Refused: the platform said no, and there is no run of this request either.
-            Unclear: the platform never answered clearly; ``adopt`` may still find a run later.
+            Refused: the platform said no to every try: there is no run of this request.
+            Unclear: a run may be open that could not be found now; ``adopt`` may find it later.
             Unavailable: the platform was not reached: nothing was opened.
         """
         sent: list[Unclear] = []
         try:
             return self._open(request, request_id, sent)
-        except (Unavailable, DeadlinePassed) as error:
+        except (Refused, Unavailable, DeadlinePassed) as error:
             if not sent or isinstance(error, Unclear):
                 raise
             raise Unclear(f"a run may be open, but {error}") from error
@@ -73,7 +73,9 @@ class Opener:
         for _ in range(POSTS):
             try:
                 answer = self.client.start(request.kind, seed, deadline)
-                sent.append(Unclear("arena: POST /runs: every run that was started belongs to another request"))
+                sent.append(
+                    Unclear("arena: POST /runs: every run that was started belongs to another request")
+                )
                 run = self._claimed(answer, request, request_id, deadline)
             except Unclear as unclear:
                 sent.append(unclear)
