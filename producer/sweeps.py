@@ -116,14 +116,15 @@ def _opened(future: Future[RunRef], sweep: Sweep) -> bool:
 
 
 def _over(pool: Pool, sweep: Sweep) -> list[RunRef]:
-    """Read every flying run anew; those that ended."""
+    """Read every flying run anew; those that ended, or that another command has archived meanwhile."""
     for ref in sweep.flying:
         sweep.flying[ref] = pool.ledger.run(ref)
-    return [ref for ref, state in sweep.flying.items() if state is not None and state.status.final]
+    return [ref for ref, state in sweep.flying.items() if state is None or state.status.final]
 
 
 def _close(pool: Pool, archive: Archive, ref: RunRef) -> Summary:
-    archive.save(pool, ref)
+    if pool.ledger.run(ref) is not None:
+        archive.save(pool, ref)
     return archive.load(ref).summary
 
 

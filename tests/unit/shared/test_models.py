@@ -13,7 +13,7 @@ from shared.models import RunRef, Solution, plain
     ["arena", "arena:", ":run", "arena:../x", "arena:run\n", "arena:a b", "a|b:c", "arena:" + "x" * 200],
 )
 def test_a_run_is_named_by_two_plain_names_alone(text: str) -> None:
-    with pytest.raises(ValueError, match="expected platform:run_id|not usable as an id"):
+    with pytest.raises(ValueError, match=r"expected platform:run_id|not usable as an id"):
         RunRef.parse(text)
 
 
