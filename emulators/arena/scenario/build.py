@@ -25,7 +25,7 @@ _EVERYWHERE = ("agents_md", "definitions", "counting", "procedures", "agents", "
 _PICTURES = ("queue", "board")
 _DISTRACTORS = 0.7
 _PICTURED = 0.2
-_OTHER_DAY = 0.75
+_OTHER_DAY = 0.55
 
 
 def build(theme: str, seed: int, variation: int) -> Scenario:

@@ -98,6 +98,7 @@ class Step:
                  of every match, as a list. ``cite``: the blocks (page, paragraph, line) are sources
     ``look``     the same over the text that is seen in the image ``path``
     ``tool``     ``tool``, ``args``: a read-only tool; ``take``: key of its result; ``cite``: its edges
+                 (``access_path``) are sources
     ``given``    ``value``: follows from the instruction and the rules named before
     ===========  ==========================================================================================
     """

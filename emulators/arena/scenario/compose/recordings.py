@@ -16,6 +16,7 @@ _NOISE_PER_DAY = 860
 
 
 def write_screens(view: View, rng: random.Random) -> None:
+    """Two screenshots: queue lengths, and versions."""
     theme, world, look = view.theme, view.world, view.look
     dark = rng.random() < 0.5
     shown = (

@@ -19,6 +19,7 @@ _CHATTER = 260
 
 
 def write_papers(view: View, rng: Callable[[str], random.Random]) -> None:
+    """Handover notes, weekly report, advisory, circular, press and self-reports."""
     theme, world, look = view.theme, view.world, view.look
     for name, make in (("handover", documents.handover), ("weekly", documents.weekly)):
         paper = make(theme, world, rng(name))

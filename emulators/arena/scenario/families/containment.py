@@ -17,7 +17,7 @@ from emulators.arena.scenario.families.contacts import (
     joined_sql,
 )
 from emulators.arena.scenario.families.registers import cite_records
-from emulators.arena.scenario.model import AnswerRule, Compare, Constraints, Plan, Required
+from emulators.arena.scenario.model import AnswerRule, Compare, Constraints, Plan, Required, Step
 from emulators.arena.scenario.world import Event
 from shared.models import Effect, JsonObject
 
@@ -38,6 +38,7 @@ def wanted(*ops: JsonObject) -> tuple[Required, ...]:
     )
 
 
+_ALREADY = Step("tool", {"tool": "get_containment", "args": {}, "take": "blocked"}, "blocked")
 _CONTAIN = (
     "contain the {unit} of the {incident} {number} by the procedure.",
     "the {incident} {number} is open: carry out the procedure for its {unit}, all of it.",
@@ -65,13 +66,11 @@ def contain(desk: Desk) -> Draft:
         f"SELECT {desk.column('tokens', 'id')}, _path, _record FROM tokens "
         f"WHERE {holder} = {text(incident.agent)} AND {status} = {text(theme.states['active'])}"
     )
-    already = ", ".join(text(domain) for domain in world.blocked)
     block = (
         "SELECT d.domain, arg_min(e._path, e.time) AS _path, arg_min(e._line, e.time) AS _line FROM events e "
         f"JOIN (SELECT unnest([{{$listed}}]) AS domain) d ON ({joined_sql(desk)}) "
-        f"WHERE d.domain <> {{$withdrawn}} AND d.domain NOT IN ({already}) AND {contact_sql(desk)} "
-        f"AND e.agent = {text(incident.agent)} "
-        "GROUP BY d.domain ORDER BY d.domain"
+        f"WHERE d.domain <> {{$withdrawn}} AND d.domain NOT IN ({{$blocked}}) AND {contact_sql(desk)} "
+        f"AND e.agent = {text(incident.agent)} GROUP BY d.domain ORDER BY d.domain"
     )
     what = '"{tokens}" (ids that you revoke) and "{domains}" (that you block), lists in any order'
     words = theme.words
@@ -96,6 +95,7 @@ def contain(desk: Desk) -> Draft:
                 cite_records(desk, "incidents", [incident.id]),
                 desk.sql(revoke, "tokens", name="tokens", shape="list", cite="all"),
                 *indicator_steps(desk),
+                _ALREADY,
                 desk.sql(block, name="domains", shape="list", cite="all"),
             ),
             {words["tokens"]: "$tokens", words["domains"]: "$domains"},
@@ -117,10 +117,9 @@ def block_listed(desk: Desk) -> Draft:
     world = desk.world
     open_ones = sorted(domain for domain in reckon.malicious(world) if domain not in world.blocked)
     ops: list[JsonObject] = [{"op": "block", "domain": domain} for domain in open_ones]
-    already = ", ".join(text(domain) for domain in world.blocked)
     query = (
         "SELECT domain FROM (SELECT unnest([{$listed}]) AS domain) WHERE domain <> {$withdrawn} "
-        f"AND domain NOT IN ({already})"
+        "AND domain NOT IN ({$blocked})"
     )
     return Draft(
         family="block_listed",
@@ -135,6 +134,7 @@ def block_listed(desk: Desk) -> Draft:
             (
                 desk.rule_step("procedures", "P6"),
                 *indicator_steps(desk),
+                _ALREADY,
                 desk.sql(query, name="open", shape="list"),
             ),
             "$open",

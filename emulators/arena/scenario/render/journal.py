@@ -12,7 +12,9 @@ from emulators.arena.scenario.reckon import iso
 from emulators.arena.scenario.theme import Theme
 from emulators.arena.scenario.world import Event
 
-NOISE = "routine"
+NOISE = "routine:"
+"""How the neutral name of a routine action begins; the theme's own name follows."""
+
 _INJECTED = 6
 
 

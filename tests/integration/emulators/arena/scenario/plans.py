@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,11 +28,13 @@ class Desk:
     Args:
         shas: path → sha256.
         image_texts: sha256 → what stands in an image.
+        containment_path: the file behind ``get_containment``.
     """
 
     files: Mapping[str, bytes]
     shas: Mapping[str, str]
     image_texts: Mapping[str, str]
+    containment_path: str
     parsed: dict[str, Document]
     results: dict[str, Any] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
@@ -134,6 +137,8 @@ def _look(step: Step, desk: Desk) -> Any:
 
 
 def _tool(step: Step, desk: Desk) -> Any:
+    if step.args["tool"] == "get_containment":
+        return json.loads(desk.files[desk.containment_path])[step.args["take"]]
     result = ReadOnlyTools(desk.files).call(str(step.args["tool"]), step.args["args"])
     desk.sources += [Source(path=edge["file"], record=edge["record"]) for edge in result["edges"]]
     return result[step.args["take"]]

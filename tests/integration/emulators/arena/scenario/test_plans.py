@@ -16,7 +16,8 @@ def test_every_reference_plan_leads_to_a_perfect_score(theme: str, seed: int, va
     wrong = []
     for task in scenario.tasks:
         files = {path: scenario.blobs[sha] for path, sha in task.files.items()}
-        answer, sources = carry_out(task.reference, Desk(files, task.files, scenario.image_texts, parsed))
+        desk = Desk(files, task.files, scenario.image_texts, scenario.containment_path, parsed)
+        answer, sources = carry_out(task.reference, desk)
         state = effects.TaskState.initial(scenario, task)
         for effect in task.reference.effects:
             effects.apply(effect.tool, effect.args, state)
