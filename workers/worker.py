@@ -53,7 +53,8 @@ class Worker:
         self.models = Models(settings, self.pool)
         self.mask = Mask.of(settings)
         self.leases = Leases(self.pool.ledger, settings.lease_seconds, self._count_stuck)
-        self._workspaces = Workspaces(ParseCache.over(self.pool, Parsers()))
+        self._parsers = Parsers()
+        self._workspaces = Workspaces(ParseCache.over(self.pool, self._parsers))
         self._platforms: dict[str, Platform] = {}
         self._trusts: dict[tuple[str, str | None], Trust] = {}
         self._lock = threading.Lock()
@@ -100,6 +101,14 @@ class Worker:
     def ask_finish(self, lease: Lease) -> None:
         """Send a finish job for the run that ``lease`` belongs to."""
         self.pool.jobs.finish(lease.ref, lease.run.kind)
+
+    def close(self) -> None:
+        """Close what this process holds open."""
+        for platform in self._platforms.values():
+            if (close := getattr(platform, "close", None)) is not None:
+                close()
+        self._parsers.close()
+        self.pool.close()
 
     def leave(self, status: int) -> None:
         """Take no more jobs, let those that can return do so, and exit. A supervisor starts a new process."""

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shared.documents.document import Document, Table, shown
-from shared.documents.operator_files import MAIN
+from shared.documents.operator_files import operator_texts
 from shared.documents.paths import canonical, extension, within
 from shared.models import Source
 from shared.workspace.workspace import Workspace
 from workers.policy import Policy
 from workers.solvers.calls import Calls
 
-_RULE = re.compile(r"\s*[-*+]\s+(.*)")
+_RULE = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(.*)")
 _TRUE = {"yes", "true", "1", "y"}
 _OLD = re.compile(r"\b(?:old|superseded|copies|nothing about)\b", re.IGNORECASE)
 
@@ -64,13 +64,8 @@ class Desk:
 
     @cached_property
     def operator_paths(self) -> list[str]:
-        """``/AGENTS.md`` and the text files that it names."""
-        paths = self.workspace.paths()
-        if MAIN not in paths:
-            return []
-        main = self.workspace.bytes(MAIN).decode("utf-8", "replace")
-        named = [path for path in paths if path in main and extension(path) in {"md", "txt"}]
-        return [MAIN, *(path for path in named if path != MAIN)]
+        """``/AGENTS.md`` and the text files of rules that it names."""
+        return [*operator_texts(self.workspace.paths(), self.workspace.bytes)]
 
     @cached_property
     def rules(self) -> list[Rule]:

@@ -31,7 +31,7 @@ LEASE = 1.0
 def worker(redis_url):
     worker = Worker(toy_settings(redis_url, lease_seconds=LEASE))
     yield worker
-    worker.pool.close()
+    worker.close()
 
 
 @pytest.fixture

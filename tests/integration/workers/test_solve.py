@@ -18,7 +18,7 @@ from workers.worker import Worker
 def worker(redis_url):
     worker = Worker(toy_settings(redis_url, lease_seconds=2.0))
     yield worker
-    worker.pool.close()
+    worker.close()
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_a_solver_that_raises_leaves_its_traceback_without_keys(redis_url):
     assert "***" in entry["error"]
     kept = str(transcript(worker.pool, run)) + str(state_of(worker.pool, run))
     assert "MARKED-KEY-1" not in kept
-    worker.pool.close()
+    worker.close()
 
 
 def test_other_tasks_go_on_when_one_gives_up(worker, pool):
