@@ -1,7 +1,8 @@
 """What the operator files say about a workspace's own files and fields.
 
-``/AGENTS.md`` and the text files that it names are the only instructions in a workspace; anything else is
-data and may lie. They are prose, so what is asked here is modest: which statements name a file, and which
+``/AGENTS.md`` and the text files that it names are the only instructions in a workspace, except for records
+that it names too (an export of messages: every other line bears a moment); anything else is data and may
+lie. They are prose, so what is asked here is modest: which statements name a file, and which
 describe a field.
 """
 
@@ -18,6 +19,8 @@ MAIN = "/AGENTS.md"
 
 # A statement is a paragraph, an item of a list, a row of a table or a heading.
 _BREAK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+#|>]|\d+[.)])\s?)|(?<=\|)\n")
+
+_MOMENT = re.compile(r"\b\d{4}-\d\d-\d\d[ T]\d\d:\d\d|\b\d\d?[./]\d\d?[./]\d{2,4}\b.*\b\d\d?:\d\d")
 
 
 @dataclass(frozen=True)
@@ -42,16 +45,27 @@ class OperatorFiles:
         return " ".join(found).lower()
 
 
-def read_operator_files(paths: Iterable[str], load: Callable[[str], bytes]) -> OperatorFiles:
-    """Find and read them; without ``/AGENTS.md`` there are none."""
+def operator_texts(paths: Iterable[str], load: Callable[[str], bytes]) -> dict[str, str]:
+    """Their texts by path, ``/AGENTS.md`` first; without it there are none."""
     texts = sorted(path for path in paths if extension(path) in {"md", "txt"})
     if MAIN not in texts:
-        return OperatorFiles()
+        return {}
     main = _text(load(MAIN))
-    named = [path for path in texts if path != MAIN and path in main]
-    contents = [main, *(_text(load(path)) for path in named)]
+    named = {path: _text(load(path)) for path in texts if path != MAIN and path in main}
+    return {MAIN: main} | {path: text for path, text in named.items() if not _is_record(text)}
+
+
+def read_operator_files(paths: Iterable[str], load: Callable[[str], bytes]) -> OperatorFiles:
+    """Find and read them."""
+    contents = operator_texts(paths, load).values()
     statements = (part.strip() for content in contents for part in _BREAK.split(content))
     return OperatorFiles(tuple(part for part in statements if part))
+
+
+def _is_record(text: str) -> bool:
+    """True where every other line bears a moment: rules may name a date here and there, records do always."""
+    lines = [line for line in text.split("\n") if line.strip()]
+    return sum(_MOMENT.search(line) is not None for line in lines) * 2 > len(lines)
 
 
 def _text(data: bytes) -> str:
