@@ -213,6 +213,8 @@ class Run(Frozen):
     deadline_at: datetime | None = None
     seconds_left: float | None = None
     tasks: tuple[Task, ...] = ()
+    opening_requests: int = 0
+    """Requests that it took to open; those that follow are counted by the bucket."""
     extra: JsonObject = Field(default_factory=dict)
 
     @property

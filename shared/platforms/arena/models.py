@@ -289,6 +289,7 @@ class RunSummary(RunFields):
             variation=self.variation,
             deadline_at=self.deadline_at,
             seconds_left=self.seconds_left(server_now),
+            opening_requests=1,
             tasks=tuple(
                 Task(
                     run_id=self.run_id,

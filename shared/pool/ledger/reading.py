@@ -68,17 +68,18 @@ def _run_state(ref: RunRef, now: str, fields: Sequence[str], tasks: Sequence[str
     rows = list(zip(tasks[0::4], tasks[1::4], tasks[2::4], tasks[3::4], strict=True))
     receipts = {row[0]: Receipt.model_validate_json(row[3]) for row in rows if row[3]}
     status = RunStatus(run["status"])
+    opened = Run.model_validate_json(run["run"])
     return RunState(
         ref=ref,
         request_id=run["request_id"],
         request=RunRequest.model_validate_json(run["request"]),
-        run=Run.model_validate_json(run["run"]),
+        run=opened,
         status=status,
         opened_at=int(run["opened_at"]) / 1e6,
         deadline=int(run["deadline"]) / 1e6,
         now=int(now) / 1e6,
         ended_at=_seconds(run.get("ended_at")),
-        requests=int(run["requests"]),
+        requests=opened.opening_requests + int(run["requests"]),
         finisher=run["owner"] if int(run.get("lease_until", 0)) > int(now) else None,
         scorecard=Scorecard.model_validate_json(run["scorecard"]) if run.get("scorecard") else None,
         reason=run.get("reason") or None,
