@@ -6,9 +6,10 @@ infrastructure failure that it passed on, or a SolverFault.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, ValidationError
@@ -85,6 +86,8 @@ class Asking:
             model=self._model,
             deadline=self._deadline,
             transcript=self._transcript,
+            library=self._library,
+            once=self._once,
             effects=results,
             state=self._held.lease.state,
         )
@@ -98,6 +101,8 @@ class Asking:
             self._transcript.failure("solver_raised", error)
             raise SolverFault(f"the solver raised {type(error).__name__}: {error}") from error
         solution = _checked(returned)
+        if self._worker.mask.finds(solution.model_dump_json()):
+            raise SolverFault("the solver's solution holds a key or a password of this pool")
         self._transcript.add("decided", **solution.model_dump(mode="json"))
         return self._with_true_sources(solution)
 
@@ -111,6 +116,25 @@ class Asking:
                 )
             self._opened = True
         return self._workspace
+
+    def _library(self) -> Workspace | None:
+        self._held.check()
+        with self._waiting("the files of the run"):
+            return self._worker.open_library(self._platform, self._run, self._task, self._deadline)
+
+    def _once(self, name: str, make: Callable[[], str]) -> str:
+        pool, request = self._worker.pool, f"once:{name}".encode()
+
+        def made() -> str:
+            text = make()
+            pool.replays.put(request, text.encode())
+            return text
+
+        def kept() -> str | None:
+            text = pool.replays.get(request)
+            return None if text is None else text.decode()
+
+        return pool.flights.fly(f"once:{sha256(request).hexdigest()}", made, kept, self._deadline)
 
     def policy(self) -> Policy:
         """What the operator files of the workspace say about effects."""

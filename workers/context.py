@@ -123,6 +123,8 @@ class TaskContext:
         model: Callable[[], Model | None],
         deadline: Deadline,
         transcript: Transcript,
+        library: Callable[[], Workspace | None] = lambda: None,
+        once: Callable[[str, Callable[[], str]], str] = lambda _, make: make(),
         effects: Sequence[EffectResult] = (),
         state: JsonObject | None = None,
     ) -> None:
@@ -132,6 +134,8 @@ class TaskContext:
         self.state: JsonObject = dict(state or {})
         self._workspace = workspace
         self._model = model
+        self._library = library
+        self._once = once
         self._transcript = transcript
 
     @cached_property
@@ -149,6 +153,29 @@ class TaskContext:
         Files are fetched when this is first used: a solver that never looks costs no request.
         """
         return self._workspace()
+
+    @cached_property
+    def library(self) -> Workspace | None:
+        """The files of the whole run as one workspace: the same for each of its tasks.
+
+        For what is to be said alike to a model in every task. It holds files that this task lacks; a path
+        that two tasks hold with different contents is left out. None where the platform has no files.
+        """
+        return self._library()
+
+    def once(self, name: str, make: Callable[[], str]) -> str:
+        """A text that is made once in the whole pool, and kept as long as files are.
+
+        Args:
+            name: says what it is, for example by the hash of a file. Whoever asks for the same name gets the
+                same text, whatever the run.
+            make: makes it; called by one at a time.
+
+        Raises:
+            Unavailable: it could not be made, here or wherever that was tried; let it pass through.
+            DeadlinePassed: somebody else still makes it.
+        """
+        return self._once(name, make)
 
     def log(self, message: str, /, **data: Any) -> None:
         """Note something in the task's transcript. Keys are masked, long values shortened."""

@@ -92,6 +92,28 @@ class Worker:
             return None
         return self._workspaces.open(paths, lambda sha: fetcher.bytes(task, sha, deadline), deadline)
 
+    def open_library(self, platform: Platform, run: Run, task: Task, deadline: Deadline) -> Workspace | None:
+        """All files of a run as one workspace, whichever of its tasks asks; fetches what is looked into.
+
+        A path that two tasks hold with different contents is left out. None where the platform has no files.
+        """
+        files = platform.files(run, task)
+        if files is None or not files.by_task:
+            return None
+        fetcher = Fetcher(self.pool, platform, run)
+        holders = {sha: task_id for task_id, paths in files.by_task.items() for sha in paths.values()}
+        shas: dict[str, set[str]] = {}
+        for paths in files.by_task.values():
+            for path, sha in paths.items():
+                shas.setdefault(path, set()).add(sha)
+        alike = {path: held.pop() for path, held in shas.items() if len(held) == 1}
+        tasks = {known.task_id: known for known in run.tasks}
+
+        def load(sha: str) -> bytes:
+            return fetcher.bytes(tasks.get(holders[sha], task), sha, deadline)
+
+        return self._workspaces.open(alike, load, deadline)
+
     def trust(self, platform: Platform, run: Run) -> Trust:
         """What the pool knows of its local tools' answers on this account and theme."""
         origin = f"{platform.name}:{platform.account()}"

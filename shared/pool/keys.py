@@ -49,7 +49,8 @@ key                      type    owner        what it holds; how it ends
 ``pacing:NAME:slots``    zset    pacing       calls under way, by the end of their lease; dead ones fall out
 ``pacing:NAME:queue``    zset    pacing       callers that wait, by arrival; who stops asking falls out
 ``pacing:NAME:asked``    zset    pacing       callers that wait, by when they lose their place
-``replay:SHA``           string  replays      a model's answer, by the hash of the endpoint and request; TTL
+``replay:SHA``           string  replays      a model's answer, by the hash of the endpoint and request, or a
+                                              text that was made once, by its name's; TTL
 ``parsed:VERSION:SHA``   string  parse cache  a parsed document; TTL
 ``trust:ORIGIN``         hash    trust        THEME/TOOL/CALL → "agreed", THEME/TOOL → why the tool goes out;
                                               stays (a few KB)
