@@ -10,7 +10,7 @@ import hashlib
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -128,6 +128,25 @@ class Settings(BaseSettings):
                 for row in error.errors(include_input=False, include_url=False)
             )
             raise SettingsError(f"settings: {rows}") from None
+
+
+def url_secrets(url: str) -> set[str]:
+    """The passwords that a Redis or broker URL carries, as written in it and as they are sent."""
+    found = set()
+    for one in url.split(";"):  # Sentinel URLs are several
+        try:
+            parts = urlsplit(one)
+            found |= {parts.password or "", *dict(parse_qsl(parts.query)).get("password", "").split()}
+        except ValueError:
+            continue
+    return {secret for raw in found if raw for secret in (raw, unquote(raw))}
+
+
+def without_secrets(url: str) -> str:
+    """A URL as it may be shown: its passwords replaced by stars."""
+    for secret in sorted(url_secrets(url), key=len, reverse=True):
+        url = url.replace(secret, "***")
+    return url
 
 
 def fingerprint(secret: str) -> str:

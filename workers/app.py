@@ -6,6 +6,7 @@ each with a queue and slots of its own, and keeps them alive; that is what ``scr
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from celery import Celery, signals
@@ -30,6 +31,8 @@ app.conf.task_queues = [
 
 def _log_as_we_do(**_: Any) -> None:
     logs.configure(settings)
+    # What solvers print is an event as well: masked, one line.
+    app.log.redirect_stdouts_to_logger(logging.getLogger("printed"), loglevel="INFO")
 
 
 def _hold_the_lifeline(**_: Any) -> None:

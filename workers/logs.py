@@ -11,12 +11,11 @@ import re
 import sys
 from collections.abc import Iterable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 import structlog
 from pydantic import SecretStr
 
-from shared.settings import Settings
+from shared.settings import Settings, url_secrets
 
 _LONGEST = 4000
 _LOOKS_LIKE_A_KEY = re.compile(r"\b(?:arena_|sk-|a2a_)[A-Za-z0-9_-]{6,}|(?<=Bearer )[^\s\"']+")
@@ -27,7 +26,8 @@ class Mask:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         known = sorted({secret for secret in secrets if len(secret) >= 4}, key=len, reverse=True)
-        self._known = re.compile("|".join(map(re.escape, known))) if known else None
+        self._known = _any_of(known)
+        self._unmistakable = _any_of([secret for secret in known if len(secret) >= 8])
 
     @classmethod
     def of(cls, settings: Settings) -> Mask:
@@ -38,7 +38,7 @@ class Mask:
             if isinstance(value, SecretStr):
                 secrets.append(value.get_secret_value())
             elif isinstance(value, str) and "://" in value:
-                secrets.append(urlsplit(value).password or "")
+                secrets.extend(url_secrets(value))
         return cls(secrets)
 
     def text(self, text: str) -> str:
@@ -47,8 +47,12 @@ class Mask:
             text = self._known.sub("***", text)
         return _LOOKS_LIKE_A_KEY.sub("***", text)
 
+    def finds(self, text: str) -> bool:
+        """Whether ``text`` holds a key of the settings; short passwords, which may be words, do not count."""
+        return self._unmistakable is not None and self._unmistakable.search(text) is not None
+
     def value(self, value: Any) -> Any:
-        """The same for JSON-like data, however deep."""
+        """What ``text`` does, for JSON-like data, however deep."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
@@ -56,6 +60,10 @@ class Mask:
         if isinstance(value, list | tuple):
             return [self.value(item) for item in value]
         return value
+
+
+def _any_of(words: list[str]) -> re.Pattern[str] | None:
+    return re.compile("|".join(map(re.escape, words))) if words else None
 
 
 def bounded(text: str, longest: int = _LONGEST) -> str:

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, SecretStr
 
 from producer.cli.output import print_json, results, table
 from producer.health import Check, checks
-from shared.settings import Settings, fingerprint
+from shared.settings import Settings, fingerprint, without_secrets
 
 
 def doctor(
@@ -44,11 +44,7 @@ def _shown(value: object) -> str:
         return "not set"
     if isinstance(value, SecretStr):
         return f"set (fingerprint {fingerprint(value.get_secret_value())})"
-    text = str(value)
-    if "://" in text and "@" in text:
-        scheme, _, rest = text.partition("://")
-        return f"{scheme}://***@{rest.rpartition('@')[2]}"
-    return text
+    return without_secrets(str(value)) if "://" in str(value) else str(value)
 
 
 def _origins(settings: Settings) -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ import typer
 from producer.cli.output import say
 from producer.interrupt import Interrupted
 from shared.errors import SettingsError
-from shared.settings import Settings
+from shared.settings import Settings, without_secrets
 
 
 class Role(StrEnum):
@@ -68,7 +68,7 @@ def up(
     from producer.local import local_pool
 
     with local_pool(Settings.load(), say, flower=flower) as local:
-        say(f"ready    export SCRIMMAGE_REDIS_URL={local.settings.redis_url}")
+        say(f"ready    export SCRIMMAGE_REDIS_URL={without_secrets(local.settings.redis_url or '')}")
         say("         Ctrl-C stops it; nothing is lost")
         with suppress(Interrupted):
             signal.pause()

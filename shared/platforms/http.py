@@ -153,7 +153,7 @@ class Http:
             UsageError: ``body`` is not JSON.
         """
         return self._send(
-            lambda data: shape(_loads(data)),
+            lambda data: shape(_loads(self._without_key(data))),
             method,
             path,
             lane=lane,
@@ -339,11 +339,15 @@ class Http:
 
     def _clean(self, text: str) -> str:
         """Words from outside, fit for a message: one line, bounded, without keys."""
+        return printable(self._without_key(text.encode(errors="replace")).decode())
+
+    def _without_key(self, data: bytes) -> bytes:
+        """An answer that repeats our key (in a tool's error, in feedback) would be kept as it is."""
         for value in self._headers().values():
             for word in value.split():
                 if len(word) >= 8:
-                    text = text.replace(word, "[key]")
-        return printable(text)
+                    data = data.replace(word.encode(), b"[key]")
+        return data
 
 
 def segment(text: str) -> str:

@@ -32,6 +32,29 @@ def test_keys_of_the_settings_are_masked_wherever_they_stand(settings):
 
 
 @pytest.mark.parametrize(
+    ("url", "secrets"),
+    [
+        ("redis://:one%40pass@host:1/0", ["one%40pass", "one@pass"]),
+        ("rediss://host/0?password=inquery&ssl_ca_certs=/etc/ca.pem", ["inquery"]),
+        ("sentinel://:first1@a:26379/0;sentinel://:second2@b:26379/0", ["first1", "second2"]),
+        ("amqp://user:secret99@host//", ["secret99"]),
+    ],
+)
+def test_passwords_in_urls_are_masked_in_each_of_their_forms(url, secrets):
+    mask = logs.Mask.of(Settings.load(_env_file=None, broker_url=url))
+    for secret in secrets:
+        assert mask.text(f"got {secret}.") == "got ***."
+        assert secret not in mask.text(url)
+
+
+def test_only_what_cannot_be_a_mere_word_is_found_in_a_solution(settings):
+    mask = logs.Mask(["test", "plainlookingsecret"])
+    assert mask.finds('{"answer": "plainlookingsecret"}')
+    assert not mask.finds('{"answer": "a test"}')
+    assert not logs.Mask([]).finds("arena_0123456789")
+
+
+@pytest.mark.parametrize(
     "text", ["Authorization: Bearer abc.def-123", "sk-or-v1-0123456789abcdef", "arena_0123456789"]
 )
 def test_what_looks_like_a_key_is_masked_without_being_known(text):
