@@ -77,6 +77,7 @@ def _chosen(theme: str, seed: int) -> list[Family]:
 def _desk(theme: Theme, world: World, view: View, family: Family, seed: int, variation: int) -> Desk:
     name = family.__name__
     return Desk(
+        family=name,
         theme=theme,
         world=world,
         view=view,

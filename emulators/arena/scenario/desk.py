@@ -83,9 +83,11 @@ class Draft:
 class Desk:
     """One family's tools.
 
-    ``rng`` belongs to the seed: it picks what is asked. ``wording`` belongs to the variation: it picks how.
+    ``family`` is its name. ``rng`` belongs to the seed: it picks what is asked. ``wording`` belongs to the
+    variation: it picks how.
     """
 
+    family: str
     theme: Theme
     world: World
     view: View
@@ -93,8 +95,8 @@ class Desk:
     wording: random.Random
 
     def say(self, templates: Sequence[str], form: str, what: str = "", **values: object) -> str:
-        """An instruction: one of the templates, filled, and how the answer is to be given."""
-        template = self.wording.choice(templates)
+        """An instruction: one of the templates, or of the theme's own, and how the answer is to be given."""
+        template = self.wording.choice(self.theme.phrases.get(self.family, templates))
         # A name at the beginning keeps its case.
         filled = (template[0].upper() + template[1:]).format(**self.theme.words, **values)
         ending = self.wording.choice(FORMS[form]).format(what=what.format(**self.theme.words))

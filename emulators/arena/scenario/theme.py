@@ -7,7 +7,7 @@ contact domains); a theme calls them otherwise, counts them by other rules and k
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 
 
@@ -73,7 +73,8 @@ class Theme:
     ``statuses``, ``states``: values in log and registries. ``rule_ids``: names of rules in /AGENTS.md.
     ``columns``: per register, column by column.
     ``paths``: per document the possible paths without suffix. ``operator``: per operator file its lines,
-    with ``{…}`` for what the scenario fills in; a line ``- **ID** …`` is a rule.
+    with ``{…}`` for what the scenario fills in; a line ``- **ID** …`` is a rule. ``phrases``: instructions of
+    the theme's own, by family, in place of the family's. ``openings``: what may stand before an instruction.
     """
 
     name: str
@@ -94,3 +95,4 @@ class Theme:
     paths: Mapping[str, tuple[str, ...]]
     operator: Mapping[str, tuple[str, ...]]
     openings: tuple[str, ...]
+    phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

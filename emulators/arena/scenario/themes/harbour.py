@@ -4,6 +4,7 @@
 from datetime import date
 
 from emulators.arena.scenario.theme import Ids, Names, Rules, Theme
+from emulators.arena.scenario.themes.harbour_phrases import HARBOUR_PHRASES
 
 _AGENTS_MD = (
     "# Standing orders of the watch, {org}",
@@ -282,4 +283,5 @@ HARBOUR = Theme(
         "procedures": _PROCEDURES,
     },
     openings=("", "", "To the watch: ", "The harbour office asks: "),
+    phrases=HARBOUR_PHRASES,
 )  # fmt: skip

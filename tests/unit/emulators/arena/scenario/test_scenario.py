@@ -148,6 +148,12 @@ def test_families_have_names_of_their_own() -> None:
     assert len(set(families)) == len(families) == 35
 
 
+def test_the_harbour_asks_for_every_family_in_sentences_of_its_own() -> None:
+    phrases = THEMES["harbour"].phrases
+    assert set(phrases) == {family.__name__ for family in (*ALWAYS, *SOMETIMES)}
+    assert all(len(set(sentences)) >= 4 for sentences in phrases.values())
+
+
 def test_an_unknown_theme_is_refused() -> None:
     with pytest.raises(UsageError, match="unknown theme 'moon'; there are: hub, harbour"):
         build("moon", 1, 1)

@@ -447,7 +447,7 @@ def duty(case: Case) -> Found:
     paragraphs = raw.paragraphs(path, case.files[path])
     told = r"(?:has|gives up|Monday) the ([a-z ]+?)(?:;|\.| is with)|^The ([a-z ]+?) goes from"
     duties = [one or other for text in paragraphs for one, other in re.findall(told, text)]
-    name = next(name for name in duties if f"the {name}" in case.text.lower())
+    name = next(name for name in duties if name in case.text.lower())
     about = [(n, text) for n, text in enumerate(paragraphs, start=1) if f"the {name}" in text.lower()]
     number, text = about[-1]
     person = r"([A-Z]\w+ [A-Z]\w+)"
@@ -548,32 +548,40 @@ FAMILIES: Sequence[tuple[str, Callable[[Case], Any]]] = (
     (r'"Directive', order_in_a_mail),
     (r"ticket", ticket),
     (r"@", personal_data_out),
-    (r"on the telephone|calendar|[Ll]og in to the machine|recording", no_means),
+    (
+        r"on the telephone|calendar|[Ll]og in to the machine|recording|on the radio|on board [A-Z]|diary",
+        no_means,
+    ),
     (rf"[Dd]raft.*{_INCIDENT}|{_INCIDENT}.*draft", draft),
     (rf"{_INCIDENT}.*(contain|carry out)|([Cc]ontain|Act on).*{_INCIDENT}|prescribe for the", contain),
+    (rf"lockout.*{_INCIDENT}|{_INCIDENT}.*lockout|lock out the craft", contain),
     (_INCIDENT, notify),
     (r"quarantine.*(allows it|procedures say|permits it)|go back to work|asks to be released", release),
     (rf"{_AGENT}.*quarantine|quarantine.*{_AGENT}", release),
-    (r"rotation round|round of renewals|rotate what", rotate),
+    (rf"[Ll]et {_AGENT} go|{_AGENT} (be )?let go|{_AGENT}.*its lockout|lockout of {_AGENT}", release),
+    (r"rotation round|round of renewals|rotate what|[Rr]enewal round", rotate),
     (_TOKEN, holder),
     (rf"{_AGENT}.*{_AGENT}", chain),
-    (r"two or more|at least two|more than one", repeated),
+    (r"two or more|at least two|more than one|no fewer than two|several of these|a second one", repeated),
     (rf"{_AGENT}.*({_BAD})|({_BAD}).*{_AGENT}", claimed),
     (rf"({_BAD}).*{_HOST}|{_HOST}.*({_BAD})", verdict),
     (_HOST, touched),
     (rf"({_BAD})", block),
     (r"outlive|still good although", outlived),
-    (r"revoked before|had been revoked|revocation|revoked (tokens|permits) still", revoked_use),
+    (
+        r"revoked before|had been revoked|revocation|revoked (tokens|permits) still|withdrawn|withdrawal",
+        revoked_use,
+    ),
     (r"(CHG-|WO-)\d+.*[Aa]pprov|[Aa]pprov.*(CHG-|WO-)\d+", approver),
     (r"(CHG-|WO-)\d+", mention),
     (r"approval", transfers),
     (r"weekly report|tally of the week", gap),
     (r"version board|firmware board", board),
     (r"queue depth|waiting line", queue),
-    (r"failure|failed", rate),
+    (r"failure|failed|came to nothing|aborted", rate),
     (r"UTC", across),
     (r"three", ranking),
-    (r"local", first_local),
+    (r"local|harbour day|clock", first_local),
     (r"budget|allotment", budget),
     (r"Monday|handover|relief", duty),
     (r"fault|repair", fix),
