@@ -7,54 +7,36 @@ from typing import Any, Self
 import httpx
 
 from emulators.arena.options import ArenaOptions
+from emulators.model.options import ModelOptions
+from emulators.options import ServerOptions
 from emulators.server import ChildServer
 
 
-class ArenaEmulator:
-    """An arena emulator in a process of its own, which ends when this one does.
+class _Emulator:
+    """An emulator in a process of its own, which ends when this one does.
 
     Args:
-        child: the process, greeted already.
+        module: what to run.
+        options: how.
     """
 
-    def __init__(self, child: ChildServer, password: str | None) -> None:
-        self._child = child
+    def __init__(self, module: str, options: ServerOptions) -> None:
+        self._child = ChildServer(module, options.model_dump(mode="json"))
+        password = options.password
         self._control = httpx.Client(
-            base_url=child.hello["origin"],
+            base_url=self._child.hello["origin"],
             headers={"authorization": f"Bearer {password}"} if password else {},
             timeout=30.0,
         )
-        self.url: str = child.hello["url"]
-        """The base URL, as SCRIMMAGE_ARENA_URL takes it."""
-        self.keys: tuple[str, ...] = tuple(child.hello["keys"])
-        """One key per team."""
-
-    @classmethod
-    def start(cls, options: ArenaOptions | None = None, **values: Any) -> ArenaEmulator:
-        """Start an emulator and wait until it listens.
-
-        Args:
-            options: how; or, by name, the fields of ``ArenaOptions`` that differ from the defaults.
-
-        Raises:
-            UsageError: an option is wrong.
-            SettingsError: the port is taken, or the file of faults is wrong.
-        """
-        options = options or ArenaOptions.of(values)
-        child = ChildServer("emulators.arena", options.model_dump(mode="json"))
-        return cls(child, options.password)
-
-    @property
-    def key(self) -> str:
-        """The first team's key."""
-        return self.keys[0]
+        self.url: str = self._child.hello["url"]
+        """The API's base URL, as the settings take it."""
 
     @property
     def pid(self) -> int:
         return self._child.pid
 
     def books(self) -> dict[str, Any]:
-        """What clients did so far (`emulators.books`, and the runs that are still open)."""
+        """What clients did so far (`emulators.books`, and what the emulator adds)."""
         answer = self._control.get("/_emulator/books")
         answer.raise_for_status()
         books: dict[str, Any] = answer.json()
@@ -74,3 +56,59 @@ class ArenaEmulator:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+class ArenaEmulator(_Emulator):
+    """An arena emulator."""
+
+    @classmethod
+    def start(cls, options: ArenaOptions | None = None, **values: Any) -> ArenaEmulator:
+        """Start an emulator and wait until it listens.
+
+        Args:
+            options: how; or, by name, the fields of ``ArenaOptions`` that differ from the defaults.
+
+        Raises:
+            UsageError: an option is wrong.
+            SettingsError: the port is taken, or the file of faults is wrong.
+        """
+        return cls("emulators.arena", options or ArenaOptions.of(values))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """One key per team."""
+        return tuple(self._child.hello["keys"])
+
+    @property
+    def key(self) -> str:
+        """The first team's key."""
+        return self.keys[0]
+
+
+class ModelEmulator(_Emulator):
+    """A stand-in model."""
+
+    @classmethod
+    def start(cls, options: ModelOptions | None = None, **values: Any) -> ModelEmulator:
+        """Start a stand-in and wait until it listens; arguments and errors as ``ArenaEmulator.start``."""
+        return cls("emulators.model", options or ModelOptions.of(values))
+
+    @property
+    def model(self) -> str:
+        """The name that it goes by, as SCRIMMAGE_MODEL takes it."""
+        name: str = self._child.hello["model"]
+        return name
+
+    @property
+    def key(self) -> str:
+        """The first team's key for dev runs."""
+        return self._key("dev")
+
+    @property
+    def eval_key(self) -> str:
+        """The first team's key for its final run."""
+        return self._key("final")
+
+    def _key(self, kind: str) -> str:
+        key: str = self._child.hello["keys"][f"team-1 {kind}"]
+        return key

@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from emulators.arena.api import PREFIX, Api
 from emulators.arena.arena import Arena
@@ -24,7 +24,8 @@ from emulators.arena.options import ArenaOptions
 from emulators.arena.replies import Replies
 from emulators.arena.scenarios import Build
 from emulators.books import BookKeeping
-from emulators.clock import Clock, http_date
+from emulators.clock import Clock
+from emulators.dated import Dated
 from emulators.fault_layer import FaultLayer
 from emulators.server import listen, origin
 from shared.errors import Refused
@@ -142,21 +143,3 @@ class ArenaApp:
         if not isinstance(route, Route):
             return "unknown"
         return f"{scope['method']} {route.path.removeprefix(PREFIX)}"
-
-
-class Dated:
-    """Writes the emulator's time into ``Date``, where nobody has written another."""
-
-    def __init__(self, app: ASGIApp, clock: Clock) -> None:
-        self._app = app
-        self._clock = clock
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def dated(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = message["headers"]
-                if not any(name == b"date" for name, _ in headers):
-                    headers.append((b"date", http_date(self._clock.now()).encode()))
-            await send(message)
-
-        await self._app(scope, receive, dated)

@@ -5,9 +5,6 @@ They take no team's key and no tokens. With a password they want ``Authorization
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Awaitable, Callable
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -16,7 +13,7 @@ from emulators.arena import wire
 from emulators.arena.api import read_body
 from emulators.arena.arena import Arena
 from emulators.arena.replies import Replies
-from shared.errors import Refused
+from emulators.guarded import Handler, guarded
 
 PREFIX = "/_emulator"
 
@@ -29,32 +26,31 @@ class Control:
         self._replies = replies
 
     def routes(self) -> list[Route]:
-        table: list[tuple[str, str, Callable[[Request], Awaitable[Response]]]] = [
+        table: list[tuple[str, str, Handler]] = [
             ("GET", "/books", self.books),
+            ("GET", "/scenarios", self.scenarios),
             ("POST", "/spend", self.spend),
             ("POST", "/clock", self.clock),
             ("POST", "/publish", self.publish),
             ("POST", "/teams/{team_id}/revoke", self.revoke),
         ]
+        password = self._arena.options.password
         return [
-            Route(PREFIX + path, self._guarded(handler), methods=[method]) for method, path, handler in table
+            Route(PREFIX + path, guarded(handler, password), methods=[method])
+            for method, path, handler in table
         ]
-
-    def _guarded(
-        self, handler: Callable[[Request], Awaitable[Response]]
-    ) -> Callable[[Request], Awaitable[Response]]:
-        async def endpoint(request: Request) -> Response:
-            password = self._arena.options.password
-            given = request.headers.get("authorization", "").removeprefix("Bearer ")
-            if password and not hmac.compare_digest(given.encode(), password.encode()):
-                raise Refused("the emulator's password is needed", status=401)
-            return await handler(request)
-
-        return endpoint
 
     async def books(self, _request: Request) -> Response:
         """The books so far."""
         return self._replies.plain(self._arena.report())
+
+    async def scenarios(self, _request: Request) -> Response:
+        """The scenarios of all runs, oldest first: what a stand-in model must know to answer."""
+        rows = [
+            {"run_id": run.run_id, "theme": run.key[0], "seed": run.key[1], "variation": run.key[2]}
+            for run in self._arena.runs.all()
+        ]
+        return self._replies.plain({"scenarios": rows})
 
     async def spend(self, request: Request) -> Response:
         """A team's model key spent something (a stand-in model says so)."""

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from emulators.arena.choices import Choices
-from shared.errors import UsageError
+from emulators.options import ServerOptions
 
 _KEY = re.compile(r"^arena_[A-Za-z0-9_-]{4,200}$")
 _WINDOW = re.compile(r"^(?P<opens>\d+(?:\.\d+)?)\.\.(?P<closes>\d+(?:\.\d+)?)$")
 _DAY = 86400.0
 
 
-class ArenaOptions(BaseModel):
+class ArenaOptions(ServerOptions):
     """Options of `scrimmage emulate arena`; each is a flag of the command."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    emulator: ClassVar[str] = "arena"
 
-    host: str = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535)] = 0
-    """0: any free port."""
-    password: str | None = None
-    """Guards the control endpoints; demanded where the emulator listens beyond this machine."""
     teams: Annotated[int, Field(ge=1, le=1000)] = 1
     keys: tuple[str, ...] = ()
     """Keys of the first teams; the others get ``arena_team_2`` and so on, or random ones with a password."""
@@ -74,25 +67,7 @@ class ArenaOptions(BaseModel):
             raise ValueError("cost_floor must be below cost_cap")
         if len(self.keys) > self.teams:
             raise ValueError(f"{len(self.keys)} keys for {self.teams} teams")
-        if not _is_loopback(self.host) and not self.password:
-            raise ValueError(
-                f"host {self.host} is reachable from other machines: that needs a password "
-                "(--password, or SCRIMMAGE_EMULATOR_PASSWORD)"
-            )
         return self
-
-    @classmethod
-    def of(cls, values: Mapping[str, object]) -> ArenaOptions:
-        """Options from plain values. Raises UsageError that names the option and what was wrong."""
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            rows = error.errors(include_url=False, include_input=False, include_context=False)
-            text = "; ".join(
-                ": ".join([*(str(part) for part in row["loc"]), row["msg"].removeprefix("Value error, ")])
-                for row in rows
-            )
-            raise UsageError(f"emulate arena: {text}") from None
 
     def final_window(self, now: float) -> tuple[float | None, float | None]:
         """When the final window opens and closes, in seconds since the epoch; None: not announced.
@@ -109,12 +84,3 @@ class ArenaOptions(BaseModel):
         match = _WINDOW.match(self.window)
         assert match is not None
         return now + float(match["opens"]), now + float(match["closes"])
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
