@@ -29,7 +29,8 @@ from shared.platforms.base import Platform
 from shared.workspace.trust import TrustedTools
 from workers.context import TaskContext, Tools
 from workers.leases import Held
-from workers.policy import Policy
+from workers.solvers.desk import Desk
+from workers.guard import Policy
 from workers.transcript import Transcript
 from workers.worker import Worker
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
 CLOSING_SECONDS, CLOSING_PART = 15.0, 0.1
 """Time of a task that its solver does not get, whichever is less: it is for effects and report."""
+
+LONGEST_PAUSE = 86_400.0
+"""Seconds of a come-back, at most."""
 
 LARGEST_SOLUTION = 2**20
 """Bytes of JSON; no platform takes an answer of that size."""
@@ -93,8 +97,10 @@ class Asking:
         )
         try:
             returned: object = solver.solve(self._task, context)
-        except (ComeBack, LeaseLost):
+        except LeaseLost:
             raise
+        except ComeBack as wish:
+            raise _checked_wish(wish) from None
         except (Exception, SystemExit) as error:
             if (cause := _infrastructure(error)) is not None:
                 raise cause from error
@@ -110,16 +116,16 @@ class Asking:
         """The task's workspace, opened on the first call; None where the platform has no files."""
         if not self._opened:
             self._held.check()
-            with self._waiting("the workspace"):
+            with _patient("the workspace"):
                 self._workspace = self._worker.open_workspace(
-                    self._platform, self._run, self._task, self._deadline
+                    self._platform, self._run, self._task, self._held.until
                 )
             self._opened = True
         return self._workspace
 
     def _library(self) -> Workspace | None:
         self._held.check()
-        with self._waiting("the files of the run"):
+        with _patient("the files of the run"):
             return self._worker.open_library(self._platform, self._run, self._task, self._deadline)
 
     def _once(self, name: str, make: Callable[[], str]) -> str:
@@ -139,30 +145,22 @@ class Asking:
     def policy(self) -> Policy:
         """What the operator files of the workspace say about effects."""
         workspace = self.workspace()
-        return Policy() if workspace is None else Policy.read(workspace.paths(), workspace.bytes)
+        return Policy() if workspace is None else Policy.of(Desk(workspace))
 
     def _trusted(self, workspace: Workspace) -> TrustedTools:
         trust = self._worker.trust(self._platform, self._run)
         return TrustedTools(workspace.tools, self._remote, trust, workspace.paths())
 
     def _listed(self) -> Mapping[str, JsonObject]:
-        with self._waiting("the list of tools"):
+        with _patient("the list of tools"):
             return self._platform.tools(self._run)
 
     def _remote(self, name: str, args: Mapping[str, JsonValue]) -> ToolResult:
         self._held.check()
-        with self._waiting(f"the tool {name}"):
+        self._deadline.check(f"calling {name}")
+        with _patient(f"the tool {name}"):
             self._worker.pool.journal.count_call(self._held.lease)
             return self._platform.call_tool(self._run, self._task, name, args, self._deadline)
-
-    @contextmanager
-    def _waiting(self, what: str) -> Iterator[None]:
-        """Time that runs out while the platform is waited for is the platform's fault, not the solver's."""
-        self._deadline.check(what)
-        try:
-            yield
-        except DeadlinePassed as error:
-            raise Unavailable(f"{what} did not come in time: {error}") from error
 
     def _with_true_sources(self, solution: Solution) -> Solution:
         """Without the sources that do not exist; what the solver did not open is not fetched for this."""
@@ -173,6 +171,27 @@ class Asking:
         for note in checked.notes:
             self._transcript.add("source_checked", source=note.source.wire(), why=note.why)
         return solution.model_copy(update={"sources": checked.sources})
+
+
+@contextmanager
+def _patient(what: str) -> Iterator[None]:
+    """Time that runs out while the platform is waited for is the platform's fault, not the solver's."""
+    try:
+        yield
+    except DeadlinePassed as error:
+        raise Unavailable(f"{what} did not come in time: {error}") from error
+
+
+def _checked_wish(wish: ComeBack) -> ComeBack:
+    """A wish to come back, as the ledger can keep it."""
+    try:
+        if not 0 <= wish.after <= LONGEST_PAUSE:
+            raise ValueError(f"after must be 0 to {LONGEST_PAUSE:.0f} seconds, not {wish.after!r}")
+        state = plain(wish.state)
+        assert isinstance(state, dict)
+        return ComeBack(wish.after, state)
+    except (TypeError, ValueError) as error:
+        raise SolverFault(f"the solver's ComeBack cannot be kept: {error}") from error
 
 
 def _checked(returned: object) -> Solution:

@@ -11,6 +11,7 @@ import structlog
 
 from shared.errors import (
     ComeBack,
+    DeadlinePassed,
     LeaseLost,
     NotAuthorised,
     Refused,
@@ -74,7 +75,7 @@ class Attempt:
             self.ledger.come_back(self.lease, wish.after, wish.state)
         except SolverFault as fault:
             self._fault(str(fault))
-        except (NotAuthorised, SettingsError, Unavailable) as error:
+        except (DeadlinePassed, NotAuthorised, SettingsError, Unavailable) as error:
             self._wait(error)
         except Refused as no:
             self._fault(f"the platform refused: {no}")
