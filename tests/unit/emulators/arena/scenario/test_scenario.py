@@ -81,7 +81,7 @@ def test_the_seed_moves_the_answers(theme: str) -> None:
 @EACH_THEME
 def test_each_family_speaks_in_at_least_four_wordings(theme: str) -> None:
     told: dict[str, set[str]] = {}
-    for variation in range(10):
+    for variation in range(1, 7):
         for task in scenario(theme, 3, variation).tasks:
             told.setdefault(task.family, set()).add(task.instruction)
     assert all(len(wordings) >= 4 for wordings in told.values())
