@@ -16,7 +16,7 @@ from workers.api import ComeBack, Effect, Solution, Task, TaskContext, ToolError
 
 NAMES = (
     "doubling", "patient", "raising", "rubbish", "nothing", "exiting", "endless", "huge", "leaking", "silent",
-    "pushing", "calling", "wrapping", "meddling", "killing", "slow", "late",
+    "pushing", "calling", "wrapping", "meddling", "killing", "slow", "late", "hasty", "strange",
 )  # fmt: skip
 SETTING = ",".join(f"{name}=tests.support.toy_solvers:{name.capitalize()}" for name in NAMES)
 
@@ -163,6 +163,20 @@ class Late:
     def solve(self, task: Task, context: TaskContext) -> Solution:
         threading.Event().wait(float(os.environ.get("TOY_SECONDS", "1")))
         return Solution(answer=2 * int(task.task_id))
+
+
+class Hasty:
+    """Wants to come back in the past."""
+
+    def solve(self, task: Task, context: TaskContext) -> Solution:
+        raise ComeBack(after=-1.0)
+
+
+class Strange:
+    """Comes back with a state that no ledger can keep."""
+
+    def solve(self, task: Task, context: TaskContext) -> Solution:
+        raise ComeBack(after=1.0, state={"lock": object()})
 
 
 def _push(item: str) -> Effect:

@@ -144,6 +144,23 @@ def test_a_worker_with_a_wrong_key_fails_a_run_only_when_nobody_closed_it_for_lo
     assert state_of(pool, run).status is RunStatus.FAILED
 
 
+def test_a_run_that_nobody_answers_for_fails_long_after_its_time(worker, pool, platform, monkeypatch):
+    run = open_toy(pool, options={"tasks": 1}, budget_seconds=0.5)
+    solve_all(worker, run)
+
+    def away(*_: object) -> None:
+        raise Unavailable("no answer")
+
+    monkeypatch.setattr(platform, "submit", away)
+    monkeypatch.setattr(finishing, "GIVE_UP_SECONDS", 0.5)
+    finish_one(worker, run)
+    assert not state_of(pool, run).status.final
+    wait_for(lambda: state_of(pool, run).now > state_of(pool, run).deadline + 0.5, 5, "long after")
+    finish_one(worker, run)
+    assert state_of(pool, run).status is RunStatus.FAILED
+    assert "no answer" in str(state_of(pool, run).reason)
+
+
 def tender(pool: Pool, name: str = "a", clock=None) -> Tender:
     return Tender(pool, name, LEASE, *([clock] if clock else []))
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from shared.errors import LeaseLost, NotAuthorised, Unavailable
+from shared.errors import DeadlinePassed, LeaseLost, NotAuthorised, Unavailable
 from shared.models import Run, Solution, TaskStatus
 from shared.pool.pool import Pool
 from tests.support.playing import finish_one, open_toy, solve_one, state_of, toy_settings, wait_for
@@ -91,6 +91,8 @@ def test_a_come_back_costs_no_attempt_and_brings_its_state(worker, pool):
         ("exiting", "the solver raised SystemExit: 3"),
         ("endless", "the solver's solution cannot be sent: not a JSON number: nan"),
         ("huge", "the solver's solution has 2097"),
+        ("hasty", "the solver's ComeBack cannot be kept: after must be"),
+        ("strange", "the solver's ComeBack cannot be kept: not JSON data: a object"),
     ],
 )
 def test_a_solver_that_fails_uses_up_an_attempt_and_the_reason_is_kept(worker, pool, solver, reason):
@@ -148,6 +150,31 @@ def test_a_solver_that_wraps_an_infrastructure_failure_is_not_blamed(worker, poo
     monkeypatch.setattr(platform(worker), "call_tool", down)
     solve_one(worker, run, "4", "wrapping")
     assert task(pool, run).status is TaskStatus.WAITING
+
+
+def test_a_platform_that_is_too_slow_for_the_task_is_not_the_solver_s_fault(worker, pool, monkeypatch):
+    run = open_toy(pool, "calling", attempts=1)
+
+    def slow(*_: object) -> None:
+        raise DeadlinePassed("no token before the deadline")
+
+    monkeypatch.setattr(platform(worker), "call_tool", slow)
+    solve_one(worker, run, "4", "calling")
+    assert task(pool, run).status is TaskStatus.WAITING
+
+
+def test_a_defect_of_the_pool_costs_the_task_an_attempt_and_not_the_worker(worker, pool, monkeypatch):
+    run = open_toy(pool, "doubling", attempts=1)
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(worker, "platform", broken)
+        solve_one(worker, run, "4")
+    assert state_of(pool, run).failures["4"].startswith("internal error: ZeroDivisionError")
+    solve_one(worker, run, "8")
+    assert task(pool, run, "8").status is TaskStatus.SOLVED
 
 
 def test_an_unknown_solver_leaves_the_task_for_workers_that_have_it(worker, pool):
