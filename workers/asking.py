@@ -28,9 +28,9 @@ from shared.models import EffectResult, JsonObject, Solution, ToolResult, plain
 from shared.platforms.base import Platform
 from shared.workspace.trust import TrustedTools
 from workers.context import TaskContext, Tools
+from workers.guard import Policy
 from workers.leases import Held
 from workers.solvers.desk import Desk
-from workers.guard import Policy
 from workers.transcript import Transcript
 from workers.worker import Worker
 

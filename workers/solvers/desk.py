@@ -16,7 +16,7 @@ from shared.documents.operator_files import operator_texts
 from shared.documents.paths import canonical, extension, within
 from shared.models import Source
 from shared.workspace.workspace import Workspace
-from workers.policy import Policy
+from workers.guard.policy import Policy
 from workers.solvers.calls import Calls
 
 _RULE = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(.*)")

@@ -3,8 +3,7 @@
 import pytest
 
 from shared.models import Effect
-from workers.guard import Guard
-from workers.policy import Policy
+from workers.guard import Guard, Policy
 
 INSIDE = Policy(mail_domains=frozenset({"inside.test"}))
 

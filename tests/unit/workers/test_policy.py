@@ -1,6 +1,6 @@
 """What is read from operator files, and what is not."""
 
-from workers.policy import Policy
+from workers.guard.policy import Policy
 
 AGENTS = """# Desk
 

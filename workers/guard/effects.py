@@ -1,7 +1,15 @@
-"""Decides whether an effect may leave. Every decision names its rule.
+"""The hard rules for effects. Those that are built in hold everywhere; the operator files narrow them.
 
-The rules that are built in hold everywhere; the operator files of a workspace narrow them (``policy``). Other
-text of a workspace is data: nothing in it widens what the guard allows.
+========================  ==============================================================================
+rule                      what it refuses
+========================  ==============================================================================
+write-only-under-drafts   a file anywhere else
+recipient-is-an-address   a message to what is no address
+recipient-domain          a message to a domain that the operator does not name
+personal-data-stays       telephone numbers, private addresses and the like in what leaves
+protected                 quarantine or release of a record that the operator marks
+own-domains-stay-open     a block of a domain that the operator writes mail to
+========================  ==============================================================================
 """
 
 from __future__ import annotations
@@ -9,10 +17,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from shared.models import Effect
-from workers.policy import Policy
+from shared.models import Effect, Source
+from workers.guard.policy import Policy
 
 DRAFTS = "/drafts/"
 
@@ -27,11 +35,12 @@ _PERSONAL = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the guard says: whether the effect may leave, and by which rule."""
+    """What the guard says: whether the effect may leave, by which rule, and the operator's line for it."""
 
     allowed: bool
     rule: str
     reason: str = ""
+    source: Source | None = None
 
 
 @dataclass
@@ -47,13 +56,20 @@ class Guard:
 
     def check(self, effect: Effect) -> Verdict:
         """May this effect leave? The first rule that says no decides."""
+        policy = self.rules()
+        if "path" in effect.args:
+            verdict = _file(effect, policy)
+        elif "to" in effect.args:
+            verdict = _mail(effect, policy)
+        else:
+            verdict = _operations(effect, policy)
+        return replace(verdict, source=policy.lines.get(verdict.rule))
+
+    def rules(self) -> Policy:
+        """What the operator files say, read when it is first needed."""
         if self._read is None:
             self._read = self.policy()
-        if "path" in effect.args:
-            return _file(effect, self._read)
-        if "to" in effect.args:
-            return _mail(effect, self._read)
-        return Verdict(True, "no-rule-against-it")
+        return self._read
 
 
 def _file(effect: Effect, policy: Policy) -> Verdict:
@@ -83,6 +99,23 @@ def _mail(effect: Effect, policy: Policy) -> Verdict:
     return Verdict(True, "recipient-domain")
 
 
+def _operations(effect: Effect, policy: Policy) -> Verdict:
+    """Operations on records and domains: ``{"ops": [{"op": verb, …: subject}]}``, or one in the arguments."""
+    listed = effect.args.get("ops")
+    for operation in listed if isinstance(listed, list) else [effect.args]:
+        if not isinstance(operation, dict):
+            continue
+        verb = str(operation.get("op", effect.tool)).lower()
+        subjects = {value for key, value in operation.items() if key != "op" and isinstance(value, str)}
+        if verb.startswith(("quarantine", "release")) and (held := sorted(subjects & policy.protected)):
+            return Verdict(False, "protected", f"{verb} of {held[0]}, which the operator marks")
+        if verb.startswith("block"):
+            own = [domain for domain in subjects if _vouched_for(domain.lower(), policy)]
+            if own:
+                return Verdict(False, "own-domains-stay-open", f"{own[0]} is the operator's own")
+    return Verdict(True, "no-rule-against-it")
+
+
 def _vouched_for(domain: str, policy: Policy) -> bool:
     return any(domain == name or domain.endswith(f".{name}") for name in policy.mail_domains or ())
 
@@ -97,4 +130,6 @@ def _personal(effect: Effect, policy: Policy, recipients: str) -> str | None:
         for kind, pattern in _PERSONAL.items():
             if pattern.search(text):
                 return kind
+        if any(value in text for value in policy.personal):
+            return "what a register holds as personal"
     return None
