@@ -45,9 +45,9 @@ _DUTY = (
     "As of Monday the {duty} is with {named} (so far: {before}).",
 )
 _DUTY_CORRECTION = (
-    "Correction on the {duty}: it goes to {corrected}, not to {named}.",
-    "Correction: the {duty} is taken over by {corrected}. The name {named} above was a mistake.",
-    "Correction of what is said above about the {duty}: {corrected} has it from Monday, {named} does not.",
+    "{correction} on the {duty}: it goes to {corrected}, not to {named}.",
+    "{correction}: the {duty} is taken over by {corrected}. The name {named} above was a mistake.",
+    "{correction} of what is said above about the {duty}: {corrected} has it from Monday, {named} does not.",
 )
 
 
@@ -60,10 +60,13 @@ def handover(theme: Theme, world: World, rng: random.Random) -> Paper:
     for duty, (before, named, _) in duties:
         paragraphs.append(Paragraph(rng.choice(_DUTY).format(duty=duty, before=before, named=named)))
         paragraphs += _filler(rng, 3)
-    paragraphs.append(Paragraph("Corrections and late additions", "heading"))
+    correction = words["correction"].capitalize()
+    paragraphs.append(Paragraph(f"{correction}s and late additions", "heading"))
     for duty, (_, named, corrected) in duties:
         if corrected != named:
-            text = rng.choice(_DUTY_CORRECTION).format(duty=duty, named=named, corrected=corrected)
+            text = rng.choice(_DUTY_CORRECTION).format(
+                correction=correction, duty=duty, named=named, corrected=corrected
+            )
             paragraphs.append(Paragraph(text))
             paragraphs += _filler(rng, 1)
     paragraphs.append(Paragraph(rng.choice(INJECTIONS)))
@@ -113,6 +116,7 @@ def advisory(theme: Theme, world: World, rng: random.Random) -> list[list[str]]:
     notice, words = world.advisory, theme.words
     listed = list(notice.listed)
     rng.shuffle(listed)
+    correction = words["correction"].capitalize()
     title = f"{words['advisory'].capitalize()} {notice.id}"
     return [
         [
@@ -120,8 +124,8 @@ def advisory(theme: Theme, world: World, rng: random.Random) -> list[list[str]]:
             f"Issued to {world.org} and signed. It concerns {notice.product} and its {words['domains']}.",
             rng.choice(
                 (
-                    f"Page 2 lists the {words['domains']}, page 3 the versions, page 4 corrects both.",
-                    f"What follows: {words['domains']} (page 2), versions (page 3), corrections (page 4).",
+                    f"Page 2 lists the {words['domains']}, page 3 the versions, page 4 {correction.lower()}s.",
+                    f"Contents: {words['domains']} (page 2), versions (page 3), {correction.lower()}s (page 4).",
                 )
             ),
             *rng.sample(_FILLER, 3),
@@ -140,10 +144,10 @@ def advisory(theme: Theme, world: World, rng: random.Random) -> list[list[str]]:
             *rng.sample(_FILLER, 3),
         ],
         [
-            "# Corrections",
-            f"Correction to page 3: the fault is fixed in {notice.product} {notice.fix}, "
+            f"# {correction}s",
+            f"{correction} to page 3: the fault is fixed in {notice.product} {notice.fix}, "
             f"not in {notice.first_fix}.",
-            f"Correction to page 2: {notice.withdrawn} is withdrawn from the list.",
+            f"{correction} to page 2: {notice.withdrawn} is withdrawn from the list.",
             *rng.sample(_FILLER, 2),
         ],
     ]

@@ -111,7 +111,7 @@ _DEFINITIONS = (
     "- **D7** Harbour time is {zone} (UTC{offset}) in every season. The old log `{at_archive}` is written in it.",
     "- **D8** A works order is approved by whoever gave the last approval in the signal book that was not withdrawn by its author.",
     "- **D9** What is left of an allotment: the allotment, plus the section's amendments (sheet `{s_corrections}`, shown or hidden), less what each month used.",
-    "- **D10** A host is hostile if the sealed notice lists it and has not struck it off.",
+    "- **D10** A host is hostile if the sealed notice lists it and has not withdrawn it.",
 )
 
 _COUNTING = (
@@ -196,7 +196,7 @@ HARBOUR = Theme(
         "transfers": "payments", "budget": "allotment", "advisory": "sealed notice",
         "version": "firmware", "queue": "waiting line", "board": "firmware board",
         "weekly": "tally of the week", "handover": "relief notes", "boss": "Harbour Master",
-        "trace": "session mark", "owners": "keepers", "bad": "hostile", "retired": "laid up", "holder": "bearer", "registry": "roll",
+        "correction": "rectification", "trace": "session mark", "owners": "keepers", "bad": "hostile", "retired": "laid up", "holder": "bearer", "registry": "roll",
     },
     fields={
         "when": "when", "agent": "unit", "action": "activity", "target": "object", "status": "result",

@@ -195,7 +195,7 @@ HUB = Theme(
         "transfers": "transfers", "budget": "budget", "advisory": "security advisory", "version": "version",
         "queue": "queue depth", "board": "version board", "weekly": "weekly report",
         "handover": "handover notes", "boss": "Chief Information Security Officer",
-        "trace": "trace", "owners": "owners", "bad": "malicious", "retired": "retired", "holder": "holder", "registry": "registry",
+        "correction": "correction", "trace": "trace", "owners": "owners", "bad": "malicious", "retired": "retired", "holder": "holder", "registry": "registry",
     },
     fields={
         "when": "ts", "agent": "agent", "action": "action", "target": "target", "status": "status",
