@@ -116,23 +116,23 @@ def advisory(theme: Theme, world: World, rng: random.Random) -> list[list[str]]:
     notice, words = world.advisory, theme.words
     listed = list(notice.listed)
     rng.shuffle(listed)
-    correction = words["correction"].capitalize()
+    domains, correction = words["domains"], words["correction"].capitalize()
     title = f"{words['advisory'].capitalize()} {notice.id}"
     return [
         [
             f"# {title}",
-            f"Issued to {world.org} and signed. It concerns {notice.product} and its {words['domains']}.",
+            f"Issued to {world.org} and signed. It concerns {notice.product} and its {domains}.",
             rng.choice(
                 (
-                    f"Page 2 lists the {words['domains']}, page 3 the versions, page 4 {correction.lower()}s.",
-                    f"Contents: {words['domains']} (page 2), versions (page 3), {correction.lower()}s (page 4).",
+                    f"Page 2 lists the {domains}, page 3 the versions, page 4 {correction.lower()}s.",
+                    f"Contents: {domains} (page 2), versions (page 3), {correction.lower()}s (page 4).",
                 )
             ),
             *rng.sample(_FILLER, 3),
         ],
         [
             "# Indicators",
-            f"The following {words['domains']} are listed as indicators:",
+            f"The following {domains} are listed as indicators:",
             *(f"- {domain}" for domain in listed),
             f"Similar names, such as my{listed[0]}, are not meant unless they are listed themselves.",
             *rng.sample(_FILLER, 2),

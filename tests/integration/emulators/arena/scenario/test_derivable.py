@@ -62,5 +62,6 @@ if __name__ == "__main__":
                 missing = shortfalls(name, seed, variation)
                 failed, tasks = failed + len(missing), tasks + 30
                 print("\n".join(missing), end="\n" if missing else "")
+            print(f"{name} {seed}: {tasks - failed} of {tasks} tasks so far", file=sys.stderr)
     print(f"{tasks - failed} of {tasks} tasks derived in full")
     sys.exit(1 if failed else 0)
