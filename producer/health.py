@@ -57,6 +57,12 @@ def _redis_and_workers(settings: Settings) -> Iterator[Check]:
         yield Check("redis", False, str(error))
         return
     yield Check("redis", True, "answers")
+    if settings.broker_url is not None:
+        try:
+            pool.jobs.ping()
+            yield Check("broker", True, "answers")
+        except ScrimmageError as error:
+            yield Check("broker", False, str(error))
     if not live:
         yield Check("workers", False, "none alive: start `scrimmage worker` on this or another machine")
     for beat in live:
