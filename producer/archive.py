@@ -98,6 +98,9 @@ class Archive:
     def folder(self, ref: RunRef) -> Path:
         return self.root / _name(ref.platform) / _name(ref.run_id)
 
+    def has(self, ref: RunRef) -> bool:
+        return (self.folder(ref) / "run.json").exists()
+
     def save(self, pool: Pool, ref: RunRef) -> Path:
         """Write a finished run to disk and tell the ledger so; the pool then forgets it in its own time.
 

@@ -6,30 +6,37 @@ submitted, the ledger about what was solved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from rich.console import Console
-from shared.pool.pool import Pool
 
 from producer.archive import Archive
-from producer.runs import settle
+from producer.notebook import Note, Notebook
+from producer.runs import rebuild, settle
 from producer.summary import Summary
 from producer.sweeps import Sweep, play
 from producer.watch import Progress, snapshot
 from shared.deadline import Deadline
-from shared.errors import ScrimmageError
-from shared.models import Frozen, Run, RunRef, RunStatus, TaskStatus
+from shared.errors import ScrimmageError, SettingsError
+from shared.models import Frozen, Kind, Run, RunRef, RunStatus, TaskStatus
 from shared.platforms import registry
 from shared.platforms.base import Platform
 from shared.pool.ledger import RunState
+from shared.pool.pool import Pool
 from shared.settings import Settings
+
+LOST = "lost"
+"""What `status` says of a run that was begun here and is in the ledger no more."""
+
+_RECALL = "`resume` brings it back from the platform"
 
 
 class Situation(Frozen):
-    """One line of `status`."""
+    """One line of `status`. ``here`` is the ledger's word, None for a run that only the platform knows."""
 
     name: str
-    here: str
+    here: str | None
     there: str | None = None
     tasks: str | None = None
     seconds_left: float | None = None
@@ -37,7 +44,7 @@ class Situation(Frozen):
 
 
 def situation(settings: Settings, pool: Pool) -> list[Situation]:
-    """Every opening and every run that the ledger holds, beside what the platform shows."""
+    """Every run that is under way, here or on a platform: what either says, and what would be done."""
     rows = [
         Situation(
             name=opening.request_id,
@@ -47,7 +54,8 @@ def situation(settings: Settings, pool: Pool) -> list[Situation]:
         for opening in pool.ledger.openings()
     ]
     platforms = _Platforms(settings, pool)
-    for state in pool.ledger.runs():
+    states = pool.ledger.runs()
+    for state in states:
         submitted = state.counts.get(TaskStatus.SUBMITTED, 0)
         rows.append(
             Situation(
@@ -59,7 +67,30 @@ def situation(settings: Settings, pool: Pool) -> list[Situation]:
                 plan=_plan(state),
             )
         )
+    lost = _lost(settings, pool)
+    known = {state.ref for state in states}
+    for name in platforms.reachable():
+        rows += platforms.elsewhere(name, known, {note.ref: note for note in lost})
+    shown = {row.name for row in rows}
+    for note in lost:
+        if (name := str(note.ref or note.request_id)) not in shown:
+            rows.append(Situation(name=name, here=LOST, plan=_RECALL))
     return rows
+
+
+def _lost(settings: Settings, pool: Pool) -> list[Note]:
+    """What was begun from this data folder, and is neither in the ledger nor archived: Redis lost it."""
+    notebook, archive = Notebook(settings.data), Archive(settings.archive)
+    notes = notebook.notes()
+    held = {opening.request_id for opening in pool.ledger.openings()}
+    held |= {state.request_id for state in pool.ledger.runs()}
+    lost = []
+    for note in notes:
+        if note.ref is not None and archive.has(note.ref):
+            notebook.forget(note.request_id)
+        elif note.request_id not in held:
+            lost.append(note)
+    return lost
 
 
 def _plan(state: RunState) -> str:
@@ -92,14 +123,54 @@ class _Platforms:
         submitted = sum(task.submitted for task in view.tasks.values())
         return f"{view.status}, {submitted} submitted"
 
+    def reachable(self) -> list[str]:
+        """Platforms for which a key is set here."""
+        found = []
+        for name in registry.platforms(self._settings):
+            with contextlib.suppress(SettingsError):
+                self.get(name).account()
+                found.append(name)
+        return found
+
+    def elsewhere(
+        self, name: str, known: Collection[RunRef], lost: Mapping[RunRef | None, Note]
+    ) -> list[Situation]:
+        """Runs that are active on a platform and not in the ledger."""
+        try:
+            listed = self.get(name).runs(Deadline.after(10))
+        except ScrimmageError as error:
+            return [Situation(name=name, here=None, there=f"not known: {error}", plan="nothing")]
+        rows = []
+        for run in listed:
+            if run.get("status") != "active":
+                continue
+            ref = RunRef(platform=name, run_id=str(run["run_id"]))
+            if ref in known:
+                continue
+            plan = "nothing: it was opened elsewhere"
+            if ref in lost:
+                plan = _RECALL
+            elif run.get("kind") == Kind.FINAL:
+                plan = "nothing; `final` takes it up, if no other pool plays it"
+            there = f"active, {run.get('kind') or 'run'}"
+            rows.append(Situation(name=str(ref), here=LOST if ref in lost else None, there=there, plan=plan))
+        return rows
+
 
 def resume_all(settings: Settings, pool: Pool, console: Console, say: Callable[[str], None]) -> Sweep:
-    """Settle openings, follow what is in flight to its end, archive what ended meanwhile."""
+    """Bring back what Redis lost, settle openings, follow what is in flight, archive what ended meanwhile."""
     platforms = _Platforms(settings, pool)
     archive = Archive(settings.archive)
     kept = archive.save_due(pool)
     if kept:
         say(f"archived {len(kept)} runs that had ended meanwhile")
+    for note in _lost(settings, pool):
+        found = rebuild(pool, platforms.get(note.request.platform), note)
+        say(
+            f"{found} was lost here: brought back from the platform"
+            if found
+            else f"{note.request_id} is gone"
+        )
     for opening in pool.ledger.openings():
         ref = settle(pool, platforms.get(opening.request.platform), opening)
         say(f"{opening.request_id} is {ref}")

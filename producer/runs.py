@@ -1,18 +1,27 @@
 """Open one run, or rejoin one that was begun.
 
 The request is written into the ledger before the platform is asked (``opening``), so that whoever comes
-after a crash knows that a run may exist. Tasks are stored and the first jobs sent by one ledger step and
-``dispatch``; everything after that is the workers' part.
+after a crash knows that a run may exist; and into the notebook, should the ledger itself be lost. Tasks are
+stored and the first jobs sent by one ledger step and ``dispatch``; the rest is the workers' part.
 """
 
 from __future__ import annotations
 
-from shared.errors import Refused, Unavailable, Unclear
-from shared.models import RunRef, RunRequest
+import time
+from collections.abc import Mapping
+
+from producer.notebook import Note, Notebook
+from shared.deadline import Deadline
+from shared.errors import NotFound, Refused, Unavailable, Unclear
+from shared.models import Receipt, Run, RunRef, RunRequest, RunView
 from shared.platforms.base import Platform
+from shared.pool import timing
 from shared.pool.dispatch import send_round
 from shared.pool.ledger import Opening
 from shared.pool.pool import Pool
+
+RECALL_SECONDS = 60.0
+"""Seconds that finding a run again may take."""
 
 
 def open_run(pool: Pool, platform: Platform, request: RunRequest) -> RunRef:
@@ -22,32 +31,76 @@ def open_run(pool: Pool, platform: Platform, request: RunRequest) -> RunRef:
         Refused: the platform said no; the opening is closed as ``rejected``.
         Unclear: a run may exist; the opening stays, `resume` settles it.
         Unavailable: the platform did not answer and has opened nothing; the opening is closed.
+        SettingsError: the request cannot be noted in the data folder; nothing was sent.
     """
-    request_id = pool.ledger.request(request)
-    return _open(pool, platform, request, request_id)
+    return begin(pool, platform, request, pool.ledger.request(request))
+
+
+def begin(
+    pool: Pool,
+    platform: Platform,
+    request: RunRequest,
+    request_id: str,
+    facts: Mapping[str, str] | None = None,
+) -> RunRef:
+    """Open the run of a request that the ledger holds already. Raises what ``open_run`` raises."""
+    notebook = Notebook(pool.settings.data)
+    note = Note(request_id=request_id, request=request, at=time.time(), facts=facts or {})
+    try:
+        notebook.write(note)
+        run = platform.open(request, platform.prepare(request), request_id)
+    except Unclear:
+        raise
+    except (Refused, Unavailable) as error:
+        pool.ledger.reject(request_id, str(error))
+        notebook.forget(request_id)
+        raise
+    notebook.write(note.model_copy(update={"ref": run.ref}))
+    _enter(pool, run, request_id, request)
+    return run.ref
 
 
 def settle(pool: Pool, platform: Platform, opening: Opening) -> RunRef:
     """Go on with an opening that somebody left behind: adopt the run that it opened, else open one."""
     run = platform.adopt(opening.request, opening.request_id, opening.at)
     if run is None:
-        return _open(pool, platform, opening.request, opening.request_id)
-    pool.ledger.opened(opening.request_id, run, opening.request)
-    hand_out(pool)
+        return begin(pool, platform, opening.request, opening.request_id)
+    note = Note(request_id=opening.request_id, request=opening.request, at=opening.at, ref=run.ref)
+    Notebook(pool.settings.data).write(note)
+    _enter(pool, run, opening.request_id, opening.request)
     return run.ref
 
 
-def _open(pool: Pool, platform: Platform, request: RunRequest, request_id: str) -> RunRef:
+def rebuild(pool: Pool, platform: Platform, note: Note) -> RunRef | None:
+    """Bring a run that the ledger lost back into it, as the platform shows it now.
+
+    What is submitted stays submitted. The journal of effects is gone, so a task for which the platform shows
+    tool calls gets no further effects (``workers.effects``). A run that is over meanwhile is only closed.
+
+    Returns:
+        None where the platform has no run of this request: nothing was lost with it.
+
+    Raises:
+        Unavailable: the platform or Redis does not answer.
+    """
+    deadline = Deadline.after(RECALL_SECONDS)
+    notebook = Notebook(pool.settings.data)
+    ref = note.ref
+    if ref is None:
+        found = platform.adopt(note.request, note.request_id, note.at)
+        ref = None if found is None else found.ref
     try:
-        prepared = platform.prepare(request)
-        run = platform.open(request, prepared, request_id)
-    except Unclear:
-        raise
-    except (Refused, Unavailable) as error:
-        pool.ledger.reject(request_id, str(error))
-        raise
-    pool.ledger.opened(request_id, run, request)
-    hand_out(pool)
+        recalled = None if ref is None else platform.recall(ref, deadline)
+    except NotFound:
+        recalled = None
+    if recalled is None:
+        notebook.forget(note.request_id)
+        return None
+    run, view = recalled
+    notebook.write(note.model_copy(update={"ref": run.ref}))
+    _enter(pool, run, note.request_id, note.request, view)
+    if view.scorecard is not None:
+        pool.jobs.finish(run.ref, pool.ledger.close(run.ref))
     return run.ref
 
 
@@ -57,3 +110,19 @@ def hand_out(pool: Pool) -> None:
         send_round(pool.ledger, pool.jobs, pool.fleet)
     except Unavailable:
         return
+
+
+def _enter(pool: Pool, run: Run, request_id: str, request: RunRequest, view: RunView | None = None) -> None:
+    """Store an open run, with what the platform shows of it already, and send its first jobs."""
+    shown = {} if view is None else view.tasks
+    pool.ledger.opened(
+        request_id,
+        run,
+        request,
+        submitted={
+            name: Receipt(task_id=name, grade=task.grade) for name, task in shown.items() if task.submitted
+        },
+        ranks=timing.ranked(run.tasks),
+        slack=timing.slack(run.seconds_left),
+    )
+    hand_out(pool)

@@ -14,16 +14,17 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from shared.pool.pool import Pool
-
 from producer.archive import Archive
 from producer.health import require_workers
-from producer.runs import hand_out, open_run
+from producer.notebook import Notebook
+from producer.receipt import write_receipt
+from producer.runs import hand_out, open_run, rebuild
 from producer.summary import Summary
-from shared.errors import Refused
-from shared.models import RunRef, RunRequest
+from shared.errors import Refused, ScrimmageError, Unavailable
+from shared.models import Kind, RunRef, RunRequest
 from shared.platforms.base import Platform
 from shared.pool.ledger import RunState
+from shared.pool.pool import Pool
 
 _TICK_SECONDS = 0.1
 
@@ -92,7 +93,7 @@ def play(
             while queue and len(openings) + len(sweep.flying) < in_flight:
                 openings.append(threads.submit(open_run, pool, platform, queue.pop()))
             openings = [future for future in openings if not _opened(future, sweep)]
-            for ref in _over(pool, sweep):
+            for ref in _over(pool, platform, archive, sweep):
                 del sweep.flying[ref]
                 closings.append(threads.submit(_close, pool, archive, ref))
             closings = [future for future in closings if not _closed(future, sweep)]
@@ -115,17 +116,41 @@ def _opened(future: Future[RunRef], sweep: Sweep) -> bool:
     return True
 
 
-def _over(pool: Pool, sweep: Sweep) -> list[RunRef]:
+def _over(pool: Pool, platform: Platform, archive: Archive, sweep: Sweep) -> list[RunRef]:
     """Read every flying run anew; those that ended, or that another command has archived meanwhile."""
+    over = []
     for ref in sweep.flying:
-        sweep.flying[ref] = pool.ledger.run(ref)
-    return [ref for ref, state in sweep.flying.items() if state is None or state.status.final]
+        state = sweep.flying[ref] = pool.ledger.run(ref)
+        if state.status.final if state is not None else archive.has(ref):
+            over.append(ref)
+        elif state is None:
+            _bring_back(pool, platform, ref)
+    return over
+
+
+def _bring_back(pool: Pool, platform: Platform, ref: RunRef) -> None:
+    """Redis has lost a run that is being followed."""
+    note = Notebook(pool.settings.data).of(ref)
+    try:
+        found = None if note is None else rebuild(pool, platform, note)
+    except Unavailable:
+        return  # the next look tries again
+    if found is None:
+        raise ScrimmageError(f"{ref} is in the ledger no more, and cannot be found again from here")
 
 
 def _close(pool: Pool, archive: Archive, ref: RunRef) -> Summary:
+    """Archive a run that is over, unless another command did, and let go of its note."""
     if pool.ledger.run(ref) is not None:
         archive.save(pool, ref)
-    return archive.load(ref).summary
+    archived = archive.load(ref)
+    notebook = Notebook(pool.settings.data)
+    note = notebook.of(ref)
+    if archived.summary.kind == Kind.FINAL:
+        write_receipt(archived, {} if note is None else note.facts)
+    if note is not None:
+        notebook.forget(note.request_id)
+    return archived.summary
 
 
 def _closed(future: Future[Summary], sweep: Sweep) -> bool:

@@ -6,10 +6,20 @@ in ``submitting`` is settled by a look at the platform. Sealing is the only step
 
 from __future__ import annotations
 
+import time
+
 import structlog
 
 from shared.deadline import Deadline
-from shared.errors import DeadlinePassed, LeaseLost, NotAuthorised, Refused, SettingsError, Unavailable
+from shared.errors import (
+    DeadlinePassed,
+    LeaseLost,
+    NotAuthorised,
+    Refused,
+    ScrimmageError,
+    SettingsError,
+    Unavailable,
+)
 from shared.models import Receipt, Run, RunStatus, TaskStatus
 from shared.platforms.base import Platform
 from shared.pool.jobs import FinishJob
@@ -22,35 +32,26 @@ SUBMIT_SECONDS = 60.0
 SEAL_SECONDS = 60.0
 """Longest time for one try to close a run, deadline or not: a late close does no harm."""
 
-MARGIN_SECONDS, MARGIN_PART = 20.0, 0.05
-"""A run with a deadline is sealed so long before it, whichever is less."""
-
 GIVE_UP_SECONDS = 900.0
-"""A run that cannot be sealed for so long after its time is up has failed."""
+"""A run that cannot be finished for so long after its time is up has failed."""
 
 log = structlog.get_logger(__name__)
 
 
 def finish(worker: Worker, job: FinishJob) -> None:
-    """Drain one run, and seal it if it is due.
-
-    A platform that does not answer ends the drain: the lease is given back and tend asks for the next one.
-    One that says no, or a setting that is missing here, leaves the lease to run out: others may do better.
-    """
+    """Drain one run, and seal it if it is due. Whatever comes in between, tend asks for the next drain."""
     lease = worker.pool.ledger.lease_run(job.ref, worker.owner(), worker.leases.run_seconds)
     if lease is None:
         log.info("nothing_to_drain", run=str(job.ref))
         return
     with worker.leases.hold_run(lease):
+        drain = Drain(worker, lease)
         try:
-            Drain(worker, lease).run()
+            drain.run()
         except LeaseLost as error:
             log.info("run_lease_lost", run=str(job.ref), reason=str(error))
-        except (DeadlinePassed, Unavailable) as error:
-            log.warning("drain_waits", run=str(job.ref), reason=worker.mask.text(str(error)))
-            worker.pool.ledger.release_run(lease)
-        except (Refused, SettingsError) as error:
-            log.error("drain_refused", run=str(job.ref), reason=worker.mask.text(str(error)))
+        except (DeadlinePassed, Refused, SettingsError, Unavailable) as error:
+            drain.interrupt(error)
 
 
 class Drain:
@@ -70,10 +71,25 @@ class Drain:
                 return
             platform = self._worker.platform(state.ref.platform)
             self._submit(platform, state.run)
-            if self._ledger.due_to_seal(state.ref, _margin(state)):
+            if self._ledger.due_to_seal(state.ref):
                 self._seal(platform, state)
                 return
             again = self._ledger.release_run(self._lease)
+
+    def interrupt(self, error: ScrimmageError) -> None:
+        """The drain cannot go on now.
+
+        Who does not answer is asked again soon. Who says no, or a setting that is missing here, leaves the
+        lease to run out: another worker may do better. Long after the run's time is up nobody will.
+        """
+        reason = str(error)
+        state = self._ledger.run(self._lease.ref)
+        if state is not None and state.now - state.deadline >= GIVE_UP_SECONDS:
+            self._fail(f"the run could not be finished: {reason}")
+            return
+        log.warning("drain_waits", run=str(self._lease.ref), reason=reason)
+        if isinstance(error, DeadlinePassed | Unavailable):
+            self._ledger.release_run(self._lease)
 
     def _submit(self, platform: Platform, run: Run) -> None:
         deadline = Deadline.after(SUBMIT_SECONDS)
@@ -90,30 +106,29 @@ class Drain:
             return
         self._ledger.submitting(self._lease, list(waiting))
         solutions = {task_id: solution for task_id, (_, solution) in waiting.items()}
-        for receipt in platform.submit(run, solutions, deadline):
-            self._ledger.submitted(self._lease, receipt)
+        began, receipts = time.monotonic(), 0
+        try:
+            for receipt in platform.submit(run, solutions, deadline):
+                self._ledger.submitted(self._lease, receipt)
+                receipts += 1
+        finally:
+            self._ledger.paced(self._lease, (time.monotonic() - began) / max(1, receipts))
         log.info("drained", run=str(self._lease.ref), tasks=len(solutions))
 
     def _seal(self, platform: Platform, state: RunState) -> None:
         try:
             scorecard = platform.finish(state.run, Deadline.after(SEAL_SECONDS))
-        except (DeadlinePassed, Refused, Unavailable) as error:
-            if isinstance(error, Refused) and not isinstance(error, NotAuthorised):
-                pass  # it will say no the next time too
-            elif state.now - state.deadline < GIVE_UP_SECONDS:
-                raise
-            reason = self._worker.mask.text(f"the platform did not close the run: {error}")
-            log.error("run_failed", run=str(state.ref), reason=reason)
-            self._ledger.failed(self._lease, reason)
+        except NotAuthorised:
+            raise  # another worker may have the right key
+        except Refused as no:
+            self._fail(f"the platform refused to finish the run: {no}")
             return
         expired = scorecard.status == RunStatus.EXPIRED
         status = RunStatus.EXPIRED if expired else RunStatus.FINISHED
         self._ledger.sealed(self._lease, status, scorecard)
         log.info("sealed", run=str(state.ref), status=status, final_score=scorecard.final_score)
 
-
-def _margin(state: RunState) -> float:
-    """Seconds before its deadline at which the run is sealed; a run without one on the platform has none."""
-    if state.run.seconds_left is None:
-        return 0.0
-    return min(MARGIN_SECONDS, MARGIN_PART * (state.deadline - state.opened_at))
+    def _fail(self, reason: str) -> None:
+        reason = self._worker.mask.text(reason)
+        log.error("run_failed", run=str(self._lease.ref), reason=reason)
+        self._ledger.failed(self._lease, reason)

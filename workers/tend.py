@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable
 
 import structlog
-from shared.pool.dispatch import send_round
-from shared.pool.pool import Pool
 
+from shared.pool.dispatch import send_round
 from shared.pool.jobs import QUEUE_FINAL, QUEUE_SOLVE
-from workers.finish import MARGIN_SECONDS
+from shared.pool.pool import Pool
 
 TENDING_SECONDS = 3.0
 """How long a silent tender keeps the others from tending."""
@@ -74,7 +73,7 @@ class Tender:
         ledger.wake_due()
         self._resend_lost()
         send_round(ledger, self._pool.jobs, self._pool.fleet)
-        for ref in ledger.finishing(MARGIN_SECONDS):
+        for ref in ledger.finishing():
             if (state := ledger.run(ref)) is not None:
                 self._pool.jobs.finish(ref, state.run.kind)
         if now - self._swept >= SWEEP_SECONDS:

@@ -9,12 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from datetime import datetime
+from typing import Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
 from shared.deadline import Deadline
-from shared.models import JsonObject, Receipt, Run, RunRequest, RunView, Scorecard, Solution, Task, ToolResult
+from shared.models import (
+    JsonObject,
+    Receipt,
+    Run,
+    RunRef,
+    RunRequest,
+    RunView,
+    Scorecard,
+    Solution,
+    Task,
+    ToolResult,
+)
 from shared.models import Limits as Limits  # noqa: PLC0414 - the pool needs it too, platforms find it here
 
 
@@ -113,4 +125,39 @@ class Platform(Protocol):
 
     def runs(self, deadline: Deadline) -> list[JsonObject]:
         """The account's runs as the platform lists them, for `status` and `resume`."""
+        ...
+
+    def recall(self, ref: RunRef, deadline: Deadline) -> tuple[Run, RunView]:
+        """A run as the platform has it, for a pool that lost its own record. Raises NotFound."""
+        ...
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How an account stands with its one final run; None where the platform does not say.
+
+    ``now`` is the platform's clock when it answered, in seconds since the epoch; ``told_clock`` is False
+    where the answer named none and ours had to do. ``seconds`` is how long a final run lasts at most.
+    """
+
+    team: str | None
+    window_open: bool | None
+    opens_at: datetime | None
+    closes_at: datetime | None
+    used: bool | None
+    now: float
+    told_clock: bool
+    seconds: float
+
+
+@runtime_checkable
+class Finals(Protocol):
+    """A platform that has a final run: one per account, in a window, with a deadline."""
+
+    def standing(self, deadline: Deadline) -> Standing:
+        """Whether the final run may be started now. Raises NotAuthorised where the key is not valid."""
+        ...
+
+    def final_in_progress(self, deadline: Deadline) -> RunRef | None:
+        """The account's final run, where one has begun and is not over."""
         ...

@@ -79,10 +79,12 @@ BORN = f"{PREFIX}born"
 FLIGHTS = f"{PREFIX}flights"
 BLOBS = f"{PREFIX}blobs"
 BLOB_SIZES = f"{PREFIX}blobs:sizes"
+RUN_PREFIX = f"{PREFIX}run:"
+"""What the names of all runs' hashes begin with."""
 
 
 def run(ref: RunRef) -> str:
-    return f"{PREFIX}run:{ref}"
+    return f"{RUN_PREFIX}{ref}"
 
 
 def tasks(ref: RunRef) -> str:

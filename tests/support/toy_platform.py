@@ -26,6 +26,7 @@ from shared.models import (
     Limits,
     Receipt,
     Run,
+    RunRef,
     RunRequest,
     RunView,
     Scorecard,
@@ -157,3 +158,10 @@ class ToyPlatform:
 
     def runs(self, deadline: Deadline) -> list[JsonObject]:
         return [{"run_id": run_id} for run_id in self._redis.hkeys("toy:runs")]
+
+    def recall(self, ref: RunRef, deadline: Deadline) -> tuple[Run, RunView]:
+        stored = self._redis.hget("toy:runs", ref.run_id)
+        if not stored:
+            raise NotFound("no such run", status=404)
+        run = Run.model_validate_json(str(stored))
+        return run, self.look(run, deadline)

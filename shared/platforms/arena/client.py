@@ -42,8 +42,8 @@ class ArenaClient:
     def __init__(self, http: Http) -> None:
         self._http = http
 
-    def me(self, deadline: Deadline) -> Me:
-        return self._http.json("GET", "/me", Me.read, lane=Lane.FINISH, deadline=deadline).data
+    def me(self, deadline: Deadline) -> Answer[Me]:
+        return self._http.json("GET", "/me", Me.read, lane=Lane.FINISH, deadline=deadline)
 
     def tools(self, deadline: Deadline) -> Tools:
         return self._http.json("GET", "/tools", Tools.read, lane=Lane.TOOLS, deadline=deadline).data

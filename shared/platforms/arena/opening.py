@@ -80,8 +80,8 @@ class Opener:
             except Unclear as unclear:
                 sent.append(unclear)
                 run = None
-            except Conflict:
-                run = self._find(request, request_id, since, seed, deadline)
+            except Conflict:  # of two starts of a final run the other came first: its run is the one
+                run = self._look_repeatedly(request, request_id, since, seed, deadline)
                 if run is None:
                     raise
             except Refused as refusal:

@@ -33,10 +33,10 @@ from shared.models import (
 )
 from shared.platforms.arena.client import ArenaClient
 from shared.platforms.arena.files import ArenaFiles
-from shared.platforms.arena.models import Tools
+from shared.platforms.arena.models import FinalWindow, Tools
 from shared.platforms.arena.opening import Opener
 from shared.platforms.arena.submitting import AT_ONCE, Submitter
-from shared.platforms.base import Limits, Prepared
+from shared.platforms.base import Limits, Prepared, Standing
 from shared.platforms.http import Http
 from shared.pool import keys
 from shared.pool.bucket import Bucket
@@ -52,6 +52,8 @@ _STATE_CHANGING = re.compile(r"state[- ]chang|changes (the )?state", re.IGNORECA
 
 LISTING_SECONDS = 60.0
 """Seconds that asking for the run's manifest or the list of tools may take."""
+FINAL_SECONDS = 1800.0
+"""A final run's time, unless the window closes earlier ("POST /runs")."""
 TOOLS_AGE = 3600.0
 """Seconds after which GET /tools is asked again."""
 LISTINGS_HELD = 16
@@ -162,6 +164,32 @@ class ArenaPlatform:
     def runs(self, deadline: Deadline) -> list[JsonObject]:
         listed = self._client.runs(deadline).data
         return [run.model_dump(mode="json", exclude={"tasks"}) for run in listed]
+
+    def recall(self, ref: RunRef, deadline: Deadline) -> tuple[Run, RunView]:
+        answer = self._client.run(ref, deadline)
+        kind = Kind.FINAL if answer.data.kind == Kind.FINAL else Kind.DEV
+        return answer.data.run(kind, answer.now), answer.data.view(answer.now)
+
+    def standing(self, deadline: Deadline) -> Standing:
+        """``GET /me``, for `scrimmage final`."""
+        answer = self._client.me(deadline)
+        team, window = answer.data.team, answer.data.final_window or FinalWindow()
+        return Standing(
+            team=None if team is None else team.name or team.id,
+            window_open=window.open,
+            opens_at=window.opens_at,
+            closes_at=window.closes_at,
+            used=answer.data.final_run_used,
+            now=answer.now,
+            told_clock=answer.server_now is not None,
+            seconds=FINAL_SECONDS,
+        )
+
+    def final_in_progress(self, deadline: Deadline) -> RunRef | None:
+        for run in self._client.runs(deadline).data:
+            if run.kind == Kind.FINAL and not run.over:
+                return RunRef(platform=self.name, run_id=run.run_id)
+        return None
 
     def close(self) -> None:
         """Close this process's connections to the arena."""

@@ -49,6 +49,10 @@ class Drain(Scripts):
         """Write down that these are about to be submitted, before the platform is called."""
         self._held("submitting", lease.ref, lease.fence, *task_ids)
 
+    def paced(self, lease: RunLease, seconds: float) -> None:
+        """Note how long one submission took just now; the run's margin before its deadline follows it."""
+        self._held("paced", lease.ref, lease.fence, micros(seconds))
+
     def submitted(self, lease: RunLease, receipt: Receipt) -> None:
         """Bank the platform's word on one task, accepted or refused for good. The first receipt stays."""
         args = (receipt.task_id, receipt.model_dump_json(), "1" if receipt.accepted else "0")
@@ -69,7 +73,11 @@ class Drain(Scripts):
         return Kind(kind)
 
     def due_to_seal(self, ref: RunRef, margin: float = 0.0) -> bool:
-        """True when every task has reported and is submitted, or only ``margin`` seconds or less are left.
+        """True when every task has reported and is submitted, or the time is up.
+
+        Args:
+            margin: seconds before the deadline, beside those that the run keeps for its end by itself
+                (``shared.pool.timing``).
 
         Once it is true for want of time the run is finishing: no task is leased any more.
         """

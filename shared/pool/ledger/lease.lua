@@ -7,10 +7,14 @@ local key = TASK .. id
 local task = redis.call('HMGET', key, 'status', 'owner', 'fence')
 local run = redis.call('HMGET', RUN, 'status', 'deadline', 'task_us', 'run', 'request')
 if not (task[1] == 'leased' and task[2] == owner and active()) then
-  if task[1] ~= 'queued' or run[1] ~= 'solving' or NOW >= tonumber(run[2]) then
+  if task[1] ~= 'queued' or run[1] ~= 'solving' then
     return { 'none' }
   end
-  local stop = math.min(tonumber(run[2]), NOW + tonumber(run[3]))
+  local last = tonumber(run[2]) - margin()
+  if NOW >= last then
+    return { 'none' }
+  end
+  local stop = math.min(last, NOW + tonumber(run[3]))
   redis.call('HSET', key, 'status', 'leased', 'owner', owner, 'fence', next_fence(task[3]),
     'until', micros(stop), 'lease_us', ARGV[5], 'lease_until', micros(NOW + seconds))
   redis.call('HDEL', key, 'graced')

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shared.models import Receipt, Run, RunRef, RunRequest
-from shared.pool import keys
+from shared.pool import keys, timing
 from shared.pool.ledger.scripts import Scripts, brief, micros
 from shared.pool.ledger.states import Opening, Rejection
 
@@ -21,6 +21,19 @@ class Openings(Scripts):
         request_id = f"req-{uuid.uuid4().hex}"
         self._call("request", [keys.OPENINGS], request_id, request.model_dump_json())
         return request_id
+
+    def request_final(self, request: RunRequest) -> tuple[str, bool]:
+        """Write a final run's request down, unless one of its platform is under way: of two starts one wins.
+
+        Returns:
+            The id of the request that has the final run, and whether it is this one.
+        """
+        request_id = f"req-{uuid.uuid4().hex}"
+        names = [keys.OPENINGS, keys.RUNS, keys.RUN_PREFIX]
+        holder = str(
+            self._call("request_final", names, request.platform, request_id, request.model_dump_json())
+        )
+        return holder, holder == request_id
 
     def openings(self) -> list[Opening]:
         """Requests whose run is not open yet, oldest first; those of a dead producer are among them."""
@@ -42,14 +55,19 @@ class Openings(Scripts):
         request: RunRequest,
         *,
         submitted: Mapping[str, Receipt] | None = None,
+        ranks: Sequence[str] | None = None,
+        slack: float = 0.0,
     ) -> bool:
-        """Create the run and its tasks; they are taken in the order in which ``run`` names them.
+        """Create the run and its tasks; they are taken in the order of ``ranks``, else as ``run`` names them.
 
         The deadline is ``run.seconds_left`` from now on Redis's clock, else the request's budget. The opening
         need not exist any more: the late answer of a request that was given up still brings its run.
 
         Args:
             submitted: receipts of tasks that the platform shows as submitted already (a run found again).
+            ranks: ids of all tasks.
+            slack: seconds before the deadline that are kept for the end, beside those for submissions; 0 for
+                a run that has no deadline on its platform.
 
         Returns:
             True if the run belongs to this request, now or already; False if to another: leave it alone.
@@ -57,9 +75,10 @@ class Openings(Scripts):
         seconds = request.budget_seconds if run.seconds_left is None else max(0.0, run.seconds_left)
         receipts = {} if submitted is None else submitted
         tasks: list[str] = []
+        rank = {task_id: str(at) for at, task_id in enumerate(ranks or [task.task_id for task in run.tasks])}
         for task in run.tasks:
             receipt = receipts.get(task.task_id)
-            tasks += [task.task_id, receipt.model_dump_json() if receipt else ""]
+            tasks += [task.task_id, receipt.model_dump_json() if receipt else "", rank[task.task_id]]
         return bool(
             self._on_run(
                 "opened",
@@ -72,6 +91,8 @@ class Openings(Scripts):
                 micros(seconds),
                 micros(request.task_seconds),
                 request.attempts,
+                micros(slack),
+                micros(timing.ASSUMED_SUBMIT),
                 *tasks,
             )
         )

@@ -58,7 +58,25 @@ end
 
 local function queue(id)
   redis.call('HSET', TASK .. id, 'status', 'queued')
-  redis.call('ZADD', UNSENT, redis.call('ZSCORE', TASKS, id), id)
+  redis.call('ZADD', UNSENT, redis.call('HGET', TASK .. id, 'rank') or redis.call('ZSCORE', TASKS, id), id)
+end
+
+-- Microseconds before its deadline at which a run is drained for the last time and sealed: the slack, and for each
+-- task not submitted yet as long as a submission takes now; at most two minutes or a quarter of the run.
+local function margin()
+  local run = redis.call('HMGET', RUN, 'slack_us', 'submit_us', 'opened_at', 'deadline')
+  local slack = tonumber(run[1] or 0)
+  if slack == 0 then
+    return 0
+  end
+  local left = 0
+  for _, id in ipairs(redis.call('ZRANGE', TASKS, 0, -1)) do
+    local status = redis.call('HGET', TASK .. id, 'status')
+    if status ~= 'submitted' and status ~= 'gave_up' then
+      left = left + 1
+    end
+  end
+  return math.min(slack + left * tonumber(run[2]), 120000000, (tonumber(run[4]) - tonumber(run[3])) / 4)
 end
 
 -- '1' where the one who reported `id` must send the finish job: each report of a final run, the last of a dev run.

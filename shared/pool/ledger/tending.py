@@ -59,8 +59,8 @@ class Tending(Scripts):
     def finishing(self, margin: float = 0.0) -> list[RunRef]:
         """Runs that need a finish job, each named again only after ``ASK_PAUSE``.
 
-        A run is among them if nobody drains it and it is finishing, or at most ``margin`` seconds are left,
-        or it is a final run with a report that was not drained.
+        A run is among them if nobody drains it and it is finishing, or at most ``margin`` seconds (or those
+        that it keeps for its end) are left, or it is a final run with a report that was not drained.
         """
         refs = map(RunRef.parse, self._members(keys.RUNS))
         return [ref for ref in refs if self._on_run("ask_finish", ref, micros(margin), micros(ASK_PAUSE))]
