@@ -91,16 +91,16 @@ class _Shelf:
 
     def __init__(self) -> None:
         self.blobs: dict[str, bytes] = {}
-        self._known: dict[int, str] = {}
+        self._known: dict[int, tuple[bytes, str]] = {}
 
     def put(self, data: bytes) -> str:
-        # Shared files come by as the same object thirty times: hash each once.
-        sha256 = self._known.get(id(data))
-        if sha256 is None:
+        # Shared files come by as the same object thirty times: hash each once. The object is kept, so that
+        # its id stays its own.
+        if id(data) not in self._known:
             sha256 = hashlib.sha256(data).hexdigest()
-            self._known[id(data)] = sha256
+            self._known[id(data)] = (data, sha256)
             self.blobs[sha256] = data
-        return sha256
+        return self._known[id(data)][1]
 
 
 def _task(task_id: str, draft: Draft, view: View, shelf: _Shelf, rng: random.Random) -> ScenarioTask:
@@ -115,7 +115,9 @@ def _task(task_id: str, draft: Draft, view: View, shelf: _Shelf, rng: random.Ran
         expected_answer=draft.answer,
         answer_rule=draft.rule,
         expected_sources=tuple(cited[0] for cited in draft.sources),
-        alternatives=tuple(cited[1:] for cited in draft.sources),
+        alternatives=tuple(
+            tuple(source for source in cited[1:] if source.path in files) for cited in draft.sources
+        ),
         constraints=draft.constraints,
         reference=draft.plan,
     )

@@ -26,7 +26,6 @@ def places(scenario: Scenario) -> dict[Source, bytes]:
         for task in scenario.tasks
         for primary, others in zip(task.expected_sources, task.alternatives, strict=True)
         for source in (primary, *others)
-        if source.path in task.files
     }
 
 
