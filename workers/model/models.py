@@ -51,6 +51,11 @@ class Models:
         replays = self._pool.replays if lease.request.model_cache else None
         return Model(endpoint, pacing, self._pool.spend, replays, lease, deadline, transcript)
 
+    def close(self) -> None:
+        """Close the connections."""
+        for endpoint, _ in self._made.values():
+            endpoint.close()
+
     def _at(self, kind: Kind, model: str, key: SecretStr) -> tuple[Endpoint, Pacing]:
         settings = self._settings
         with self._making:
