@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,13 +33,14 @@ def demo(
     """
     say("scrimmage demo: one dev run of 30 tasks, everything on this machine")
     began = time.monotonic()
-    from emulators.serve import ArenaEmulator
+    from emulators.serve import ArenaEmulator, ModelEmulator
     from producer.archive import Archive
     from producer.cli.play import follow, show
     from producer.local import local_pool
 
     settings = Settings.load()
-    with ArenaEmulator.start() as emulator:
+    with ExitStack() as stack:
+        emulator = stack.enter_context(ArenaEmulator.start())
         say(f"arena    {emulator.url} (emulator, limiter on)")
         here = settings.model_copy(
             update={
@@ -50,6 +52,17 @@ def demo(
                 "data": settings.data / "demo",
             }
         )
+        if solver != "baseline":  # which asks no model
+            model = stack.enter_context(ModelEmulator.start(arena_url=emulator.url))
+            say(f"model    {model.url} (a stand-in, no language model: it serves the scenario's own plans)")
+            here = here.model_copy(
+                update={
+                    "model_url": model.url,
+                    "model": model.model,
+                    "model_key": SecretStr(model.key),
+                    "model_provider": None,
+                }
+            )
         with local_pool(here, say, flower=flower) as local:
             request = RunRequest(seed=seed, solver=solver, budget_seconds=300)
             played = follow(local.settings, local.pool, [request], in_flight=1)

@@ -26,6 +26,18 @@ TaskSeconds = Annotated[float, typer.Option("--task-seconds", min=1, help="Secon
 Options = Annotated[
     list[str] | None, typer.Option("--option", "-o", help="A platform's own option, name=value; repeatable.")
 ]
+CapTask = Annotated[
+    float | None, typer.Option("--cap-task", min=0, help="US dollars that one task's model calls may cost.")
+]
+CapRun = Annotated[
+    float | None, typer.Option("--cap-run", min=0, help="US dollars that a run's model calls may cost.")
+]
+CapSweep = Annotated[
+    float | None, typer.Option("--cap-sweep", min=0, help="US dollars for all runs of the sweep together.")
+]
+ModelCache = Annotated[
+    bool, typer.Option("--model-cache", help="Replay identical model calls at no cost, while you try things.")
+]
 
 
 def run(
@@ -35,6 +47,9 @@ def run(
     budget: Budget = 1800,
     task_seconds: TaskSeconds = 300,
     option: Options = None,
+    cap_task: CapTask = None,
+    cap_run: CapRun = None,
+    model_cache: ModelCache = False,
     json: Json = False,
 ) -> None:
     """Play one dev run and print its scorecard.
@@ -52,6 +67,9 @@ def run(
         budget_seconds=budget,
         task_seconds=task_seconds,
         options=options_of(option),
+        task_usd=cap_task,
+        run_usd=cap_run,
+        model_cache=model_cache,
     )
     play_and_print([template], in_flight=1, json=json)
 
@@ -67,6 +85,10 @@ def sweep(
     budget: Budget = 1800,
     task_seconds: TaskSeconds = 300,
     option: Options = None,
+    cap_task: CapTask = None,
+    cap_run: CapRun = None,
+    cap_sweep: CapSweep = None,
+    model_cache: ModelCache = False,
     json: Json = False,
 ) -> None:
     """Play many dev runs under the shared request limit.
@@ -81,7 +103,14 @@ def sweep(
     from producer.sweeps import requests_of
 
     template = RunRequest(
-        platform=platform, budget_seconds=budget, task_seconds=task_seconds, options=options_of(option)
+        platform=platform,
+        budget_seconds=budget,
+        task_seconds=task_seconds,
+        options=options_of(option),
+        task_usd=cap_task,
+        run_usd=cap_run,
+        sweep_usd=cap_sweep,
+        model_cache=model_cache,
     )
     requests = requests_of(template, runs=runs, seeds=_seeds(seeds), solvers=solver or ["baseline"])
     play_and_print(requests, in_flight=in_flight, json=json)
