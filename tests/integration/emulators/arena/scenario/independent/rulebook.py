@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
 from typing import Any
@@ -86,6 +86,11 @@ class Event:
     attempt: int
     token: str
     places: tuple[tuple[str, int], ...]
+
+    @property
+    def same(self) -> tuple[Any, ...]:
+        """What two lines about one event have in common."""
+        return (self.when, self.agent, self.action, self.target, self.trace, self.attempt)
 
 
 class Rulebook:
@@ -165,14 +170,20 @@ class Rulebook:
     @cached_property
     def events(self) -> list[Event]:
         """All events by time, each once though it stands in two files (N6)."""
-        found: dict[tuple[Any, ...], list[tuple[str, int]]] = {}
-        for path, data in self.files.items():
-            if path.startswith(self.log) or path == self.at["archive"]:
-                for number, key in _events(data, tuple(self.fields), self.offset):
-                    found.setdefault(key, []).append((path, number))
-        return sorted(
-            (Event(*key, tuple(places)) for key, places in found.items()), key=lambda event: event.when
-        )
+        logs = [path for path in sorted(self.files) if path.startswith(self.log)]
+        events = [event for path in logs for event in self._log_of(path)]
+        if self.at["archive"] in self.files:
+            known = {event.same: place for place, event in enumerate(events)}
+            for event in self._log_of(self.at["archive"]):
+                if event.same in known:
+                    place = known[event.same]
+                    events[place] = replace(event, places=events[place].places + event.places)
+                else:
+                    events.append(event)
+        return sorted(events, key=lambda event: event.when)
+
+    def _log_of(self, path: str) -> tuple[Event, ...]:
+        return _events(path, self.files[path], tuple(self.fields), self.offset)
 
     def day(self, text: str, *, local: bool | None = None) -> tuple[datetime, datetime]:
         """The first moment of a date and of the next, by N4 unless said otherwise."""
@@ -222,12 +233,12 @@ class Rulebook:
 
 
 @lru_cache(maxsize=32)
-def _events(data: bytes, fields: tuple[str, ...], offset: timedelta) -> list[tuple[int, tuple[Any, ...]]]:
+def _events(path: str, data: bytes, fields: tuple[str, ...], offset: timedelta) -> tuple[Event, ...]:
     found = []
     for number, line in enumerate(raw.lines(data), start=1):
         if line:
             event = json.loads(line)
             when = datetime.fromisoformat(event[fields[0]])
             when = (when - offset).replace(tzinfo=UTC) if when.tzinfo is None else when.astimezone(UTC)
-            found.append((number, (when, *(event[field] for field in fields[1:]))))
-    return found
+            found.append(Event(when, *(event[field] for field in fields[1:]), ((path, number),)))
+    return tuple(found)
