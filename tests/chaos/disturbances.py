@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import psutil
 
-from shared.models import Kind, RunStatus, TaskStatus
+from shared.models import Kind, RunStatus
 from tests.chaos.disturbance import disturbance
-from tests.chaos.stage import Setup, Stage, kill
+from tests.chaos.stage import NODES, Setup, Stage, kill
 from tests.support.played_arena import Rule
 from tests.support.playing import wait_for
 
@@ -20,7 +20,7 @@ WORKER_BACK, FINISHER_BACK, REDIS_BACK = 15.0, 10.0, 5.0
 ERRATIC = (
     {"endpoint": "* /**", "probability": 0.05, "fault": "status"},
     {"endpoint": "* /**", "probability": 0.05, "fault": "drop", "when": "after"},
-    {"endpoint": "* /**", "probability": 0.02, "fault": "hang", "seconds": 3},
+    {"endpoint": "* /**", "probability": 0.02, "fault": "hang", "seconds": 10},
     {"endpoint": "* /**", "probability": 0.02, "fault": "truncate"},
     {"endpoint": "* /**", "probability": 0.02, "fault": "too_many"},
 )
@@ -190,6 +190,64 @@ def two_machines_two_runs(stage: Stage) -> None:
     stage.open()
 
 
+@disturbance(Setup(tasks=12))
+def strangers(stage: Stage) -> None:
+    """A second machine lacks the solver, or is of another version; it takes jobs all the same."""
+    if stage.chance.random() < 0.5:
+        stranger = stage.add_machine(SCRIMMAGE_SOLVERS="")
+    else:
+        folder = stage.folder / "other" / "scrimmage-99.0.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: scrimmage\nVersion: 99.0\n")
+        stranger = stage.add_machine(PYTHONPATH=f"{folder.parent}")
+    stranger.workers.wait_until_live(len(NODES), 60)
+    stage.open()
+
+
+# -- the command
+
+
+@disturbance(Setup(tasks=12))
+def command_killed(stage: Stage) -> None:
+    """kill -9 of `scrimmage run`: the workers need nobody."""
+    command = stage.terminal.start("run", "--solver", "steady")
+    stage.until_known()
+    stage.pause(0, 2)
+    command.kill()
+
+
+@disturbance(Setup(tasks=12, rules=(hang("POST /runs", 1, 3, "after"),)))
+def command_killed_opening(stage: Stage) -> None:
+    """kill -9 of `scrimmage run` before it hears that its run is open; `resume` finds it, and is killed."""
+    command = stage.terminal.start("run", "--solver", "steady")
+    stage.until_fault()
+    stage.pause(0, 0.3)
+    command.kill()
+    resumed = stage.terminal.start("resume")
+    stage.until_known()
+    resumed.kill()
+    assert len(stage.app.arena.runs.all()) == 1
+
+
+@disturbance(Setup(tasks=12, seconds=1.0), excused=("done", "all", "cost"))
+def redis_lost(stage: Stage) -> None:
+    """Redis is back without its data; `resume` asks the platform.
+
+    What was billed before is forgotten with the ledger. A task whose tool calls nobody remembers gets no
+    further effects.
+    """
+    command = stage.terminal.start("run", "--solver", "steady")
+    ref = stage.until_known()
+    stage.until_leased(ref, 4)
+    stage.pause(0, 3)
+    stage.kill_redis()
+    stage.restart_redis(empty=True)
+    command.kill()
+    resumed = stage.terminal.start("resume")
+    stage.until_known()
+    resumed.kill()
+
+
 # -- Redis
 
 
@@ -241,15 +299,11 @@ def redis_slow(stage: Stage) -> None:
 
 
 def _measure_flow(stage: Stage) -> None:
-    """A run that is opened now is at work soon."""
+    """Tasks are taken up again soon: of the run that was under way, or of one that is opened now."""
     back = time.monotonic()
-    late = stage.open()
-    stage.measure(
-        "Redis is back and work flows",
-        REDIS_BACK,
-        lambda: stage.count(late, TaskStatus.QUEUED) < stage.setup.tasks,
-        back,
-    )
+    before = stage.leases()
+    stage.open()
+    stage.measure("Redis is back and work flows", REDIS_BACK, lambda: stage.leases() > before, back)
 
 
 # -- network
@@ -320,3 +374,39 @@ def clock_ahead(stage: Stage) -> None:
 def clock_behind(stage: Stage) -> None:
     """The platform's clock is an hour behind ours."""
     stage.open()
+
+
+@disturbance(
+    Setup(
+        kind=Kind.FINAL,
+        tasks=12,
+        seconds=0.5,
+        deadline=40.0,
+        rules=({"endpoint": SUBMIT, "nth": 5, "fault": "deadline", "seconds": 1},),
+    ),
+    excused=("all", "sealed"),
+)
+def deadline_moved(stage: Stage) -> None:
+    """The platform ends a final run half a minute early, without a word. What was submitted counts."""
+    stage.open()
+
+
+# -- all of it
+
+
+@disturbance(
+    Setup(kind=Kind.FINAL, tasks=30, seconds=1.0, deadline=90.0, machines=2, rules=ERRATIC, spare=1),
+    seconds=120,
+)
+def final_with_everything(stage: Stage) -> None:
+    """A final run of 90 s on an erratic platform: processes are killed, Redis is killed and comes back."""
+    stage.open()
+    redis_falls = stage.chance.randrange(8)
+    for number in range(8):
+        stage.pause(1, 3)
+        everybody = [child for machine in stage.machines for child in machine.workers.children()]
+        kill([stage.chance.choice(everybody)] if everybody else [])
+        if number == redis_falls:
+            stage.kill_redis()
+            stage.pause(0.2, 3)
+            stage.restart_redis()

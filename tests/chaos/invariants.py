@@ -3,8 +3,9 @@
 =========  ===================================================================================================
 ends       every run ends in a final state within its time
 once       no task is submitted twice; one is submitted exactly if the ledger says so
-all        every task is submitted, and the score is that of a run without faults
-effects    no effect happens twice; what a submitted task declared has happened
+all        every task is submitted (or one less, as its setup says), with the score of a run without faults
+twice      no effect happens twice
+done       what a submitted task declared has happened
 sealed     the run is closed by us, before its deadline
 limit      no request is over the platform's limit
 cost       what the model billed is in the ledger: settled, or unsettled at its estimate or more
@@ -44,20 +45,25 @@ def _once(stage: Stage, ref: RunRef) -> Iterator[str]:
 def _all(stage: Stage, ref: RunRef) -> Iterator[str]:
     shown = stage.shown(ref)
     missing = [task_id for task_id, work in shown.works.items() if work.submission is None]
-    if missing:
+    if len(missing) > stage.setup.spare:
         yield f"not submitted: {', '.join(missing)} ({stage.state(ref).failures})"
-    elif shown.accuracy != 1.0:
+    elif not missing and shown.accuracy != 1.0:
         yield f"accuracy is {shown.accuracy}"
 
 
-def _effects(stage: Stage, ref: RunRef) -> Iterator[str]:
-    declared = {task.task_id: task.solution.effects for task in stage.pool.ledger.tasks(ref) if task.solution}
+def _twice(stage: Stage, ref: RunRef) -> Iterator[str]:
     for task_id, work in stage.shown(ref).works.items():
         done = list(work.state.done)
         if any(done.count(effect) > 1 for effect in done):
             yield f"{task_id}: an effect happened twice: {done}"
-        if work.submission is not None and len(done) < len(declared[task_id]):
-            yield f"{task_id}: {len(done)} of {len(declared[task_id])} effects happened"
+
+
+def _done(stage: Stage, ref: RunRef) -> Iterator[str]:
+    for task in stage.pool.ledger.tasks(ref):
+        work = stage.shown(ref).work(task.task_id)
+        declared = task.solution.effects if task.solution else ()
+        if work.submission is not None and len(work.state.done) < len(declared):
+            yield f"{task.task_id}: {len(work.state.done)} of {len(declared)} effects happened"
 
 
 def _sealed(stage: Stage, ref: RunRef) -> Iterator[str]:
@@ -102,7 +108,8 @@ _OF_A_RUN: dict[str, Callable[[Stage, RunRef], Iterator[str]]] = {
     "ends": _ends,
     "once": _once,
     "all": _all,
-    "effects": _effects,
+    "twice": _twice,
+    "done": _done,
     "sealed": _sealed,
     "limit": _limit,
     "cost": _cost,

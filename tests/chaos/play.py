@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import time
 import traceback
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from itertools import count, islice
 from multiprocessing import get_context
 from pathlib import Path
+
+import structlog
 
 from tests.chaos import disturbances
 from tests.chaos.disturbance import CATALOGUE
@@ -64,6 +67,7 @@ def play(name: str, seed: int, folder: Path | None = None) -> Played:
         with tempfile.TemporaryDirectory(prefix="chaos-", ignore_cleanup_errors=True) as temporary:
             return play(name, seed, Path(temporary))
     folder.mkdir(parents=True, exist_ok=True)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     chosen = CATALOGUE[name]
     began = time.monotonic()
     measured: dict[str, tuple[float, float]] = {}

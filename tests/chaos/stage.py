@@ -37,9 +37,10 @@ from tests.chaos import solver
 from tests.chaos.meter import Meter
 from tests.chaos.proxy import Proxy
 from tests.chaos.world import build_small
+from tests.support.command import Terminal
 from tests.support.played_arena import Rule
 from tests.support.playing import wait_for
-from tests.support.supervised import Supervised
+from tests.support.supervised import Supervised, variables_of
 
 NODES = ("solve1", "final", "finish")
 
@@ -59,7 +60,7 @@ class Setup:
         rules: faults of the platform.
         deadline: seconds of a final run.
         skew: seconds by which the platform's clock is ahead.
-        http_timeout: seconds until an unanswered request counts as failed.
+        spare: tasks that may end without a submission.
     """
 
     tasks: int = 12
@@ -72,7 +73,7 @@ class Setup:
     rules: tuple[Rule, ...] = ()
     deadline: float = 60.0
     skew: float = 0.0
-    http_timeout: float = 5.0
+    spare: int = 0
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,6 @@ class Stage:
             eval_model_key="eval-key-of-chaos",
             model_price="1/2",
             lease_seconds=self.setup.lease,
-            http_timeout=self.setup.http_timeout,
             archive=self.folder / "archive",
             data=self.folder / "data",
         )
@@ -229,6 +229,10 @@ class Stage:
         events = self.pool.ledger.events(ref)
         return Counter(event.task_id or "" for event in events if event.name == name)
 
+    def leases(self) -> int:
+        """Leases of all runs so far."""
+        return sum(self.happened(ref, "leased").total() for ref in self.opened)
+
     def leased_by(self, ref: RunRef, process: psutil.Process) -> list[str]:
         """Tasks that a node holds now."""
         return [
@@ -264,6 +268,21 @@ class Stage:
         wait_for(
             lambda: sum(self.books().get("faults", {}).values()) >= number, seconds, f"fault {number} strikes"
         )
+
+    # -- commands
+
+    @property
+    def terminal(self) -> Terminal:
+        """Where a person types commands for this pool."""
+        return Terminal(self.folder / "person", **variables_of(self.settings))
+
+    def until_known(self, seconds: float = 60.0) -> RunRef:
+        """Wait until the ledger holds a run that somebody else opened."""
+        wait_for(lambda: bool(self.pool.ledger.refs()), seconds, "a run is in the ledger")
+        (ref,) = self.pool.ledger.refs()
+        if ref not in self.opened:
+            self.opened.append(ref)
+        return ref
 
     # -- time
 

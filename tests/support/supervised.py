@@ -43,7 +43,7 @@ class Supervised:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "workers.supervise", *arguments],
                 cwd=ROOT,
-                env={**clean_environment(), **_variables(settings), **(environment or {})},
+                env={**clean_environment(), **variables_of(settings), **(environment or {})},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -101,7 +101,7 @@ def toy_variables() -> dict[str, str]:
     return {"SCRIMMAGE_PLATFORMS": toy_platform.SETTING, "SCRIMMAGE_SOLVERS": toy_solvers.SETTING}
 
 
-def _variables(settings: Settings) -> dict[str, str]:
+def variables_of(settings: Settings) -> dict[str, str]:
     """Settings as the environment variables that make them."""
     variables = {}
     for name in settings.model_fields_set:
