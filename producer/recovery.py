@@ -188,8 +188,13 @@ def finish_now(settings: Settings, pool: Pool, ref: RunRef, console: Console) ->
     """Have the workers drain and seal a run now, whatever is still pending, and follow it to its end."""
     kind = pool.ledger.close(ref)
     pool.jobs.finish(ref, kind)
-    platform = registry.create(ref.platform, settings, pool)
-    return _follow(pool, platform, Archive(settings.archive), [ref], console)
+    return follow(settings, pool, [ref], console)
+
+
+def follow(settings: Settings, pool: Pool, refs: Sequence[RunRef], console: Console) -> Sweep:
+    """Follow runs of one platform to their end, with live progress, and archive them."""
+    platform = registry.create(refs[0].platform, settings, pool)
+    return _follow(pool, platform, Archive(settings.archive), refs, console)
 
 
 def _follow(

@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from producer.cli import demo, doctor, emulate, inspect, play, pool, runs, show
+from producer.cli import demo, doctor, emulate, final, inspect, play, pool, runs, show
 from producer.cli.output import clean, print_json, progress
 from producer.interrupt import Interrupted, raise_on_signals
 from shared.errors import Refused, ScrimmageError, SettingsError, UsageError
@@ -26,6 +26,7 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command("run")(play.run)
 app.command()(play.sweep)
+app.command()(final.final)
 app.command()(pool.worker)
 app.command()(pool.up)
 app.command()(runs.watch)

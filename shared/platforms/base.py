@@ -151,7 +151,7 @@ class Standing:
 
 
 @runtime_checkable
-class Finals(Protocol):
+class Finals(Platform, Protocol):
     """A platform that has a final run: one per account, in a window, with a deadline."""
 
     def standing(self, deadline: Deadline) -> Standing:

@@ -1,0 +1,221 @@
+"""`scrimmage final`: the one run that counts. Preflight, confirmation, the run, a receipt."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from producer.cli.output import clean, print_json, progress, say, warn
+from shared.errors import Refused, ScrimmageError, SettingsError, UsageError
+from shared.models import Kind, RunRequest
+from shared.settings import Settings
+
+if TYPE_CHECKING:
+    from producer.final import FinalRun
+    from producer.health import Check
+    from producer.preflight import Preflight
+    from producer.summary import Summary
+    from producer.sweeps import Sweep
+    from shared.models import RunRef
+    from shared.pool.pool import Pool
+
+AFTER_WAIT_SECONDS = 300.0
+"""So long after the window opened the checks may fail for a moment and are repeated."""
+
+
+def final(
+    solver: Annotated[str, typer.Option(help="Name of the solver.")] = "baseline",
+    rehearse: Annotated[
+        bool, typer.Option("--rehearse", help="Play it against the emulator, with faults and little time.")
+    ] = False,
+    confirm: Annotated[
+        str | None, typer.Option("--confirm", help="The team's name, instead of typing it when asked.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the window opens.")] = False,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Go although the check of this name says no; repeatable. Not for the platform's own."
+        ),
+    ] = None,
+    platform: Annotated[str, typer.Option("--platform", help="Where to play.")] = "arena",
+    task_seconds: Annotated[
+        float, typer.Option("--task-seconds", min=1, help="Seconds that one task may take.")
+    ] = 300,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+) -> None:
+    """Play the final run: once per team, half an hour, one submission per task.
+
+    Started again while it is under way, the command rejoins it; it never starts two.
+
+    Examples:
+      [bold]scrimmage final --rehearse --solver mine[/bold]
+      [bold]scrimmage final --solver mine[/bold]
+      [bold]scrimmage final --solver mine --wait --confirm "Our Team"[/bold]
+    """
+    request = RunRequest(platform=platform, kind=Kind.FINAL, solver=solver, task_seconds=task_seconds)
+    if rehearse:
+        _rehearse(request, accept or [], json)
+    else:
+        _play(request, confirm, accept or [], wait=wait, json=json)
+
+
+def _play(request: RunRequest, confirm: str | None, accept: list[str], *, wait: bool, json: bool) -> None:
+    from producer.archive import Archive
+    from producer.cli.play import print_rows
+    from producer.final import FinalRun, with_finals
+    from producer.local import any_pool
+    from producer.preflight import Preflight
+    from producer.sweeps import incomplete
+    from shared.platforms import registry
+
+    settings = Settings.load()
+    with any_pool(settings, say) as local:
+        platform = with_finals(registry.create(request.platform, local.settings, local.pool))
+        run = FinalRun(local.pool, platform, request)
+        ref = run.under_way()
+        checks: list[Check] = []
+        if ref is not None:
+            say(f"{ref} is under way: rejoining it")
+        else:
+            preflight = Preflight(local.settings, local.pool, platform, request, waits=wait)
+            checks = _go(preflight, accept, json)
+            _confirm(preflight, confirm)
+            if wait:
+                run.wait_for_window(say)
+                checks = _go_again(preflight, accept, json)
+            ref = _start(run, preflight)
+        played = _follow(local.settings, local.pool, ref)
+    archive = Archive(settings.archive)
+    receipts = [str(archive.folder(row.ref) / "receipt.txt") for row in played.done]
+    if json:
+        rows = [row.model_dump(mode="json") for row in played.done]
+        print_json({"preflight": _rows(checks), "runs": rows, "receipt": receipts[0] if receipts else None})
+    else:
+        print_rows(played.done)
+        for path in receipts:
+            say(f"receipt  {path}")
+    if incomplete(played):
+        raise typer.Exit(1)
+
+
+def _start(run: FinalRun, preflight: Preflight) -> RunRef:
+    say("starting the final run")
+    ref = run.start(preflight.facts)
+    say(f"{ref} has begun; if this command ends, the same one (or `resume`) goes on with it")
+    return ref
+
+
+def _follow(settings: Settings, pool: Pool, ref: RunRef) -> Sweep:
+    from producer.recovery import follow
+
+    return follow(settings, pool, [ref], progress)
+
+
+def _go(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
+    """Show every line, and go on if all say yes or were accepted."""
+    checks = preflight.run()
+    for check in checks:
+        line = f"{check.mark:>3}  {check.what:<14} {clean(check.detail)}"
+        say(line if check.ok is not False else f"[red]{line}[/red]")
+    problem = _no_go(checks, accept)
+    if problem is None:
+        say("[bold]go[/bold]")
+        return checks
+    if json:
+        print_json({"preflight": _rows(checks), "runs": [], "receipt": None})
+    raise problem
+
+
+def _go_again(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
+    """The checks once more after a wait; what passes by itself gets a few minutes for it."""
+    end = time.monotonic() + AFTER_WAIT_SECONDS
+    while time.monotonic() < end and _no_go(preflight.run(), accept) is not None:
+        time.sleep(5)
+    return _go(preflight, accept, json)
+
+
+def _no_go(checks: list[Check], accept: list[str]) -> ScrimmageError | None:
+    """Why the run is not started: what the platform says, what is wrong here, or nothing."""
+    from producer.preflight import PLATFORM
+
+    unknown = sorted(set(accept) - {check.what for check in checks} | set(accept) & set(PLATFORM))
+    if unknown:
+        return UsageError(f"--accept {', '.join(unknown)}: no check of that name that could be accepted")
+    failed = [check.what for check in checks if check.ok is False and check.what not in accept]
+    if not failed:
+        return None
+    if set(failed) & set(PLATFORM):
+        return Refused(f"no go: {', '.join(failed)}")
+    return SettingsError(f"no go: {', '.join(failed)}; put it right, or say --accept NAME for each")
+
+
+def _confirm(preflight: Preflight, given: str | None) -> None:
+    """Nothing is started by accident: the team's name is the word."""
+    team = preflight.facts["team"]
+    if given is None:
+        if not sys.stdin.isatty():
+            raise UsageError(f"the final run exists once: give the team's name, --confirm {team!r}")
+        given = typer.prompt(f"The final run exists once. Type the team's name ({clean(team)}) to start it")
+    if given.strip() != team:
+        raise UsageError(f"{given!r} is not the team's name ({team}): nothing was started")
+
+
+def _rows(checks: list[Check]) -> list[dict[str, object]]:
+    return [{"what": check.what, "ok": check.ok, "detail": check.detail} for check in checks]
+
+
+def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
+    """The same steps against an emulator and in a pool of its own; keeps the record that preflight wants."""
+    from emulators.serve import ArenaEmulator
+    from producer.cli.play import print_rows
+    from producer.rehearsal import DEADLINE_SECONDS, faults, fingerprint_of, judge, record, stage
+
+    settings = Settings.load()
+    settings.data.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="rehearsal-", dir=settings.data))
+    (folder / "faults.json").write_text(jsonlib.dumps(faults()))
+    say(f"rehearsal: {DEADLINE_SECONDS:.0f} s, faults on; everything of it is in {folder}")
+    with ArenaEmulator.start(deadline=DEADLINE_SECONDS, faults=folder / "faults.json") as emulator:
+        here = stage(settings, folder, emulator.url, emulator.key)
+        row, facts, checks = _rehearsed(here, request, accept, json)
+        passed, detail = judge(row, emulator.books())
+    mark = fingerprint_of(settings, request, facts["solver_fingerprint"], facts["commit"])
+    record(passed, detail, mark).keep(settings)
+    if passed:
+        shutil.rmtree(folder, ignore_errors=True)
+    if json:
+        rows = [row.model_dump(mode="json")]
+        print_json(
+            {"preflight": _rows(checks), "runs": rows, "rehearsal": {"passed": passed, "detail": detail}}
+        )
+    else:
+        print_rows([row])
+    if not passed:
+        warn(f"the rehearsal failed: {detail}")
+        raise typer.Exit(1)
+    say(f"[bold]the rehearsal passed[/bold]: {detail}")
+
+
+def _rehearsed(
+    here: Settings, request: RunRequest, accept: list[str], json: bool
+) -> tuple[Summary, dict[str, str], list[Check]]:
+    from producer.final import FinalRun, with_finals
+    from producer.local import local_pool
+    from producer.preflight import Preflight
+    from shared.platforms import registry
+
+    with local_pool(here, say) as local:
+        platform = with_finals(registry.create(request.platform, local.settings, local.pool))
+        preflight = Preflight(local.settings, local.pool, platform, request, rehearsal=False)
+        checks = _go(preflight, accept, json)
+        ref = _start(FinalRun(local.pool, platform, request), preflight)
+        played = _follow(local.settings, local.pool, ref)
+    return played.done[0], preflight.facts, checks

@@ -1,0 +1,147 @@
+"""The one final run: found if it is under way, else started once, whoever asks and however often.
+
+Two things keep it one: the ledger takes one request for a final run at a time (``request_final``), and the
+platform refuses a second with 409. Whoever comes second gets the run of the first. If Redis lost everything,
+the platform's list of runs shows the final run that is in progress, and it is brought back from there.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+from producer.notebook import Note, Notebook
+from producer.preflight import seconds_to_opening
+from producer.runs import begin, rebuild, settle
+from shared.deadline import Deadline
+from shared.errors import Refused, Unavailable, UsageError
+from shared.models import Kind, RunRef, RunRequest
+from shared.platforms.base import Finals, Platform
+from shared.pool.pool import Pool
+
+LOOK_SECONDS = 1.0
+OTHERS_START_SECONDS = 15.0
+"""So long somebody else's start may take before we go on with it. The platform starts one at most."""
+
+WAIT_SECONDS = 30.0
+"""Longest pause between two looks at a window that is not open yet."""
+
+
+class FinalRun:
+    """The final run of one account.
+
+    Args:
+        sleep: waits so many seconds; tests inject their own.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        platform: Finals,
+        request: RunRequest,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._pool = pool
+        self._platform = platform
+        self._request = request
+        self._sleep = sleep
+
+    def under_way(self) -> RunRef | None:
+        """The final run that was begun already and is not over, back in the ledger; None: there is none.
+
+        Raises:
+            Unavailable: the platform or Redis does not answer, so nobody knows.
+        """
+        for state in self._pool.ledger.runs():
+            if self._mine(state.request) and not state.status.final:
+                return state.ref
+        for opening in self._pool.ledger.openings():
+            if self._mine(opening.request):
+                return self._of(opening.request_id)
+        return self._from_platform()
+
+    def start(self, facts: Mapping[str, str]) -> RunRef:
+        """Start it, or get the run of whoever was first.
+
+        Args:
+            facts: what the receipt tells beside the run.
+
+        Raises:
+            Refused: the platform said no: the window is closed, or the final run was used.
+            Unclear: it may have begun; the same command finds it.
+            Unavailable: the platform did not answer; nothing was started.
+        """
+        request_id, mine = self._pool.ledger.request_final(self._request)
+        if not mine:
+            return self._of(request_id)
+        return begin(self._pool, self._platform, self._request, request_id, facts)
+
+    def wait_for_window(self, say: Callable[[str], None]) -> None:
+        """Wait until the platform says that the window is open.
+
+        Raises:
+            Refused: it is closed, and no opening is announced.
+        """
+        told = False
+        while True:
+            try:
+                standing = self._platform.standing(Deadline.after(20))
+            except Unavailable as error:
+                say(f"the platform does not answer: {error}")
+                self._sleep(LOOK_SECONDS)
+                continue
+            left = seconds_to_opening(standing)
+            if standing.window_open:
+                return
+            if left is None or left < -WAIT_SECONDS:
+                raise Refused("the final window is closed, and no opening is announced", status=403)
+            if not told:
+                say(f"waiting for the window: {left:.0f} s")
+                told = True
+            self._sleep(min(WAIT_SECONDS, max(LOOK_SECONDS, left / 2)) if left > 0 else LOOK_SECONDS)
+
+    def _mine(self, request: RunRequest) -> bool:
+        return request.kind is Kind.FINAL and request.platform == self._platform.name
+
+    def _of(self, request_id: str) -> RunRef:
+        """The run of another's request: wait for it, or go on with the request if its sender died."""
+        since = time.monotonic()
+        while True:
+            for state in self._pool.ledger.runs():
+                if state.request_id == request_id:
+                    return state.ref
+            opening = next((o for o in self._pool.ledger.openings() if o.request_id == request_id), None)
+            if opening is None:
+                raise Refused(self._why_refused(request_id))
+            if self._platform.final_in_progress(Deadline.after(20)) is not None:
+                return settle(self._pool, self._platform, opening)
+            if time.monotonic() - since > OTHERS_START_SECONDS:
+                return settle(self._pool, self._platform, opening)
+            self._sleep(LOOK_SECONDS)
+
+    def _why_refused(self, request_id: str) -> str:
+        for rejection in self._pool.ledger.rejections():
+            if rejection.request_id == request_id:
+                return rejection.reason
+        return "the start of the final run was given up by whoever asked for it first; ask again"
+
+    def _from_platform(self) -> RunRef | None:
+        """A final run in progress that the ledger does not know: Redis lost it, or it was begun elsewhere."""
+        ref = self._platform.final_in_progress(Deadline.after(20))
+        if ref is None:
+            return None
+        note = Notebook(self._pool.settings.data).of(ref)
+        if note is None:
+            request_id, mine = self._pool.ledger.request_final(self._request)
+            if not mine:
+                return self._of(request_id)
+            note = Note(request_id=request_id, request=self._request, at=time.time(), ref=ref)
+        return rebuild(self._pool, self._platform, note)
+
+
+def with_finals(platform: Platform) -> Finals:
+    """The platform, if it has final runs. Raises UsageError."""
+    if not isinstance(platform, Finals):
+        raise UsageError(f"--platform {platform.name}: it has no final runs")
+    return platform
