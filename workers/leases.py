@@ -57,6 +57,7 @@ class Leases:
         self._seconds = seconds
         self.run_seconds = seconds * RUN_PART
         self._on_stuck = stuck
+        self._seen_stuck = 0
         self._tasks: set[Held] = set()
         self._runs: set[RunLease] = set()
         self._lock = threading.Lock()
@@ -109,17 +110,15 @@ class Leases:
                 log.exception("leases_not_renewed")
 
     def _renew(self) -> None:
+        stuck = self.stuck()
+        if stuck > self._seen_stuck:
+            self._on_stuck(stuck)
+        self._seen_stuck = stuck
         with self._lock:
-            tasks = [held for held in self._tasks if not held.over]
+            tasks = {held.lease: held for held in self._tasks if not held.over}
             runs = list(self._runs)
-        late = [held for held in tasks if held.until.passed]
-        for held in late:
-            held.over = True
-        if late:
-            self._on_stuck(self.stuck())
-        on_time = {held.lease: held for held in tasks if not held.over}
-        for lease in self._ledger.renew_all(on_time, self._seconds):
-            on_time[lease].over = True
+        for lease in self._ledger.renew_all(tasks, self._seconds):
+            tasks[lease].over = True
         for run in runs:
             try:
                 self._ledger.renew_run(run, self.run_seconds)

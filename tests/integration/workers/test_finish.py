@@ -29,7 +29,7 @@ LEASE = 1.0
 
 @pytest.fixture
 def worker(redis_url):
-    worker = Worker(toy_settings(redis_url, lease_seconds=LEASE))
+    worker = Worker(toy_settings(redis_url, lease_seconds=LEASE), most_stuck=1000)
     yield worker
     worker.close()
 

@@ -16,7 +16,7 @@ from workers.worker import Worker
 
 @pytest.fixture
 def worker(redis_url):
-    worker = Worker(toy_settings(redis_url, lease_seconds=2.0))
+    worker = Worker(toy_settings(redis_url, lease_seconds=2.0), most_stuck=1000)
     yield worker
     worker.close()
 
@@ -69,6 +69,7 @@ def test_two_deliveries_at_once_are_worked_on_once(worker, pool, monkeypatch):
     for thread in threads:
         thread.join()
     assert events(pool, run) == ["leased", "decided", "solved"]
+    assert [entry["event"] for entry in transcript(pool, run)] == ["decided"]
 
 
 def test_a_come_back_costs_no_attempt_and_brings_its_state(worker, pool):
@@ -240,6 +241,7 @@ def test_a_later_attempt_carries_out_the_stored_decision(worker, pool):
     assert solution is not None
     assert solution.answer == "decided before"
     assert platform(worker).pushed(run, "4") == []
+    assert transcript(pool, run) == []
 
 
 def test_no_effect_leaves_when_the_platform_shows_more_than_the_journal_knows(worker, pool):
@@ -281,6 +283,23 @@ def test_a_lease_is_renewed_while_the_solver_works(worker, pool, monkeypatch):
         assert pool.ledger.expire_leases(False) == []
         thread.join(0.1)
     assert task(pool, run).status is TaskStatus.SOLVED
+
+
+@pytest.mark.parametrize("task_seconds", [0.5, 30.0])
+def test_whoever_still_works_when_the_lease_is_over_is_told_at_the_next_tool_call(redis_url, task_seconds):
+    worker = Worker(toy_settings(redis_url, lease_seconds=0.6), most_stuck=1000)
+    pool = worker.pool
+    run = open_toy(pool, task_seconds=task_seconds)
+    lease = pool.ledger.lease(run.ref, "4", "me", 0.6)
+    assert lease is not None
+    with worker.leases.hold(lease) as held:
+        held.check()
+        if task_seconds > 1:
+            pool.ledger.wait(lease, 60.0, "taken away")
+        wait_for(lambda: held.over, 5, "the renewal thread sees it")
+        with pytest.raises(LeaseLost):
+            held.check()
+    worker.close()
 
 
 def test_a_solver_that_never_returns_loses_its_task_and_counts_as_stuck(redis_url):
