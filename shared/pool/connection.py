@@ -34,6 +34,9 @@ PATIENCE = 60.0
 """Seconds that a call without a deadline waits for Redis."""
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
+UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
+"""In the words of a TLS error that every later try would meet again."""
+
 _PASSING = (
     "LOADING",
     "BUSY ",
@@ -78,6 +81,14 @@ def connect(url: str, *, decode: bool = True, blocking: bool = False) -> redis.R
         )
     except ValueError as error:
         raise SettingsError(f"the Redis URL for {address(url)} cannot be used: {error}") from None
+
+
+def untrusted(server: str) -> str:
+    """What to say of a server whose certificate is not trusted."""
+    return (
+        f"the certificate of {server} is not trusted for this host: name its authority in the URL "
+        "(?ssl_ca_certs=/path/ca.pem) and use the host name that the certificate is for"
+    )
 
 
 def address(url: str) -> str:
@@ -157,7 +168,7 @@ class Patient:
 
         Raises:
             Unavailable: Redis did not answer, or could not serve, until the deadline.
-            SettingsError: Redis refuses the user or the password.
+            SettingsError: Redis refuses the user or the password, or shows a certificate that is not trusted.
         """
         deadline = deadline or Deadline.after(PATIENCE)
         pause = _FIRST_PAUSE
@@ -172,6 +183,8 @@ class Patient:
                     f"Redis at {self.address} refuses access ({error}): check user and password"
                 ) from None
             except redis_errors.RedisError as error:
+                if UNTRUSTED in str(error):
+                    raise SettingsError(untrusted(f"Redis at {self.address}")) from None
                 if not _passes(error):
                     raise
                 reason = str(error)

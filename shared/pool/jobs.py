@@ -18,7 +18,7 @@ from pydantic import Field, field_validator
 
 from shared.errors import SettingsError, Unavailable
 from shared.models import Frozen, Kind, RunRef
-from shared.pool.connection import address
+from shared.pool.connection import UNTRUSTED, address, untrusted
 from shared.settings import Settings
 
 if TYPE_CHECKING:
@@ -206,6 +206,8 @@ class Jobs:
                 yield connection
             except (*connection.connection_errors, *connection.channel_errors, OperationalError) as error:
                 where = address(broker_url(self._settings))
+                if UNTRUSTED in str(error):
+                    raise SettingsError(untrusted(f"the broker at {where}")) from None
                 if {type(one).__name__ for one in (error, error.__cause__)} & _REFUSALS:
                     raise SettingsError(f"the broker at {where} refuses access: check its URL") from None
                 raise Unavailable(f"the broker at {where} does not answer: {error}") from None
