@@ -1,4 +1,4 @@
-"""A node: one Celery worker with its consumer, seen from inside. Its thread beats, tends, and listens.
+"""A node: one Celery worker with its consumer, seen from inside. It beats, tends, and listens.
 
 A consumer can be connected and deaf (celery#8030, #9054): the queue is not empty, slots are free, and nothing
 comes. Only the node itself can see that, so it leaves and lets its supervisor start another.
@@ -101,8 +101,9 @@ class Node:
         return cls(consumer.hostname, queues, int(consumer.pool.num_processes), settings)
 
     def start(self) -> None:
-        """Begin to beat, tend and listen, on a thread of its own."""
-        threading.Thread(target=self._run, name="node", daemon=True).start()
+        """Begin to beat, listen and tend. On two threads: tending may take long, and is no sign of death."""
+        for seconds, work in ((BEAT_SECONDS, self._beat), (ROUND_SECONDS, self._tender.round)):
+            threading.Thread(target=self._repeat, args=(seconds, work), name="node", daemon=True).start()
 
     def heartbeat(self) -> Heartbeat:
         """What this node says of itself now."""
@@ -118,20 +119,19 @@ class Node:
             keys=self._keys,
         )
 
-    def _run(self) -> None:
-        beaten = -BEAT_SECONDS
+    def _repeat(self, seconds: float, work: Callable[[], object]) -> None:
         while True:
             try:
-                if time.monotonic() - beaten >= BEAT_SECONDS:
-                    beaten = time.monotonic()
-                    self._worker.pool.fleet.beat(self.heartbeat())
-                    self._listen()
-                self._tender.round()
+                work()
             except Unavailable as error:
                 log.warning("node_waits", node=self.name, reason=str(error))
             except Exception:  # a defect must not silence the node for good
                 log.exception("node_failed", node=self.name)
-            time.sleep(ROUND_SECONDS)
+            time.sleep(seconds)
+
+    def _beat(self) -> None:
+        self._worker.pool.fleet.beat(self.heartbeat())
+        self._listen()
 
     def _listen(self) -> None:
         taken = sum(celery_state.total_count.values())

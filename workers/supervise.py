@@ -36,6 +36,9 @@ FINISH_SLOTS = 8
 SILENT_LEASES = 3.0
 """A node that has not been heard for so many lease times (30 s), while Redis answers, is replaced."""
 
+LEAST_SILENCE = 12.0
+"""However short leases are: heartbeats come every two seconds, and travel."""
+
 START_SECONDS = 60.0
 """Time for a node's first heartbeat, on top."""
 
@@ -121,7 +124,7 @@ class Supervisor:
         self._children = [Child(each) for each in plans]
         self._settings = settings
         self._warm_seconds = warm_seconds
-        self._silent_seconds = SILENT_LEASES * settings.lease_seconds
+        self._silent_seconds = max(SILENT_LEASES * settings.lease_seconds, LEAST_SILENCE)
         self._asked = 0
         self._wake = threading.Event()
         self._chance = random.Random()  # noqa: S311 - jitter, no secret
