@@ -33,6 +33,9 @@ ROUND_SECONDS = 0.5
 DEAF_LEASES = 1.5
 """So many lease times (15 s) a queue may hold jobs, slots be free and nothing come; then it is deafness."""
 
+LEAST_DEAF_SECONDS = 8.0
+"""However short leases are: from far away taking one job lasts a second."""
+
 EXIT_DEAF = 71
 
 _ROLES: dict[frozenset[str], Role] = {
@@ -90,7 +93,7 @@ class Node:
         self._worker = worker.current()
         self._worker.most_stuck = max(1, slots // 4)
         self._tender = Tender(self._worker.pool, self._worker.name, settings.lease_seconds)
-        self._hearing = Hearing(DEAF_LEASES * settings.lease_seconds)
+        self._hearing = Hearing(max(DEAF_LEASES * settings.lease_seconds, LEAST_DEAF_SECONDS))
         self._solvers = self._worker.solvers.fingerprints()
         self._keys = _key_fingerprints(settings) | _accounts(self._worker, settings)
 
