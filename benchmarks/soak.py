@@ -5,8 +5,8 @@
 Real workers play runs of 30 tasks with a solver that does nothing, on the arena emulator, with the request
 limit lifted on both sides; every run is archived and then forgotten by the pool. Memory is what the processes
 hold for themselves (USS); Redis's is ``used_memory``. A slope is a straight line through the samples of the
-second half, per run: what grows without bound shows there, caches that fill up at first do not. The same over all
-samples stands beside it.
+second half, per run: what grows without bound shows there, caches that fill up at first do not. Beside it
+stands the slope of all samples.
 """
 
 from __future__ import annotations
