@@ -1,0 +1,108 @@
+"""The model client when answers are lost, endpoints are overloaded, gateways fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from emulators.arena.scenario import build
+from emulators.clock import Clock
+from emulators.model.app import PREFIX, ModelApp
+from emulators.model.options import ModelOptions
+from emulators.serve import ModelEmulator
+from emulators.server import ThreadedServer
+from shared.errors import Unavailable
+from shared.pool.pacing import Pacing
+from shared.settings import fingerprint
+from tests.support.model import Playing
+from workers.model import user
+
+QUESTION = [user("What is this?")]
+
+Play = Callable[..., Playing]
+
+
+class Broken(ThreadedServer):
+    """A stand-in in this process, with faults at its chat endpoint."""
+
+    def __init__(self, folder: Path, rules: str) -> None:
+        faults = folder / "faults.toml"
+        faults.write_text(f'[[rules]]\nendpoint = "POST /chat/completions"\n{rules}\n')
+        self.app = ModelApp(ModelOptions(faults=faults), build, Clock())
+        super().__init__(self.app)
+        self.url += PREFIX
+
+    @property
+    def micro_usd(self) -> int:
+        return self.app.keys.all()[0].micro_usd
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        'fault = "drop"\nwhen = "after"\nfirst = 1',
+        'fault = "truncate"\nlength = "cut"\nfirst = 1',
+        'fault = "status"\nstatus = 504\nbody = "html"\nwhen = "after"\nfirst = 1',
+        'fault = "hang"\nseconds = 4\nwhen = "after"\nfirst = 1',
+    ],
+)
+def test_an_answer_that_was_lost_stays_unsettled_and_is_asked_for_again(
+    play: Play, tmp_path: Path, rules: str
+) -> None:
+    with Broken(tmp_path, rules) as endpoint:
+        task = play(endpoint.url, settings={"model_timeout": 2.0})
+        reply = task.model.chat(QUESTION, max_tokens=50)
+    totals = task.pool.spend.totals(task.ref)
+    assert totals.settled == reply.cost
+    assert totals.calls == 2
+    billed_but_lost = endpoint.micro_usd - totals.settled
+    assert 0 < billed_but_lost <= totals.unsettled
+    (lost,) = task.notes("model_missed")
+    assert lost["lost"] is True
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        'fault = "status"\nstatus = 500\nfirst = 2',
+        'fault = "status"\nstatus = 502\nbody = "html"\nfirst = 2',
+        'fault = "too_many"\nform = "seconds"\nfirst = 2',
+        'fault = "too_many"\nform = "date"\nfirst = 1',
+        'fault = "too_many"\nform = "none"\nfirst = 1',
+    ],
+)
+def test_an_error_costs_nothing_and_is_tried_again(play: Play, tmp_path: Path, rules: str) -> None:
+    with Broken(tmp_path, rules) as endpoint:
+        task = play(endpoint.url)
+        reply = task.model.chat(QUESTION)
+    totals = task.pool.spend.totals(task.ref)
+    assert (totals.settled, totals.unsettled) == (reply.cost, 0)
+    assert reply.cost == endpoint.micro_usd
+    assert endpoint.app.books.account("team-1 dev").during_pause == 0
+    assert all(not note["lost"] for note in task.notes("model_missed"))
+
+
+def test_a_model_that_nothing_listens_for_is_unavailable_and_costs_nothing(play: Play) -> None:
+    task = play("http://127.0.0.1:9/api/v1")
+    task.seconds = 1.0
+    with pytest.raises(Unavailable):
+        task.model.chat(QUESTION)
+    assert task.pool.spend.totals(task.ref).usd == 0
+
+
+def test_calls_at_a_time_are_cut_to_what_the_endpoint_bears(play: Play, stand_in: ModelEmulator) -> None:
+    stand_in.control("conduct", most_open=2, slow=0.05)
+    tasks = [play(task_id=task_id) for task_id in ("t1", "t2", "t3")]
+
+    def ask(number: int) -> str:
+        return tasks[number % 3].model.chat([user(f"Question {number}")]).text
+
+    with ThreadPoolExecutor(9) as threads:
+        assert all(threads.map(ask, range(18)))
+    pacing = Pacing(tasks[0].pool.redis, f"model:{fingerprint('sk-stand-in-dev-1')}", most=64)
+    assert pacing.state().limit <= 4
+    totals = tasks[0].pool.spend.totals(tasks[0].ref)
+    assert totals.unsettled == 0
