@@ -128,7 +128,7 @@ def _ambiguous(instruction: str, desk: Desk) -> Solution | None:
             continue
         for column in register[0].cells if register else ():
             values = [row.cells[column] for row in register]
-            if len(set(values)) < 0.8 * len(values):
+            if len(set(values)) < 0.7 * len(values):
                 continue
             bearers = [row for row in register if mentions(instruction, row.cells[column])]
             if len(bearers) > 1 and len({row.cells[column] for row in bearers}) == 1:
