@@ -336,7 +336,7 @@ def machine_cut_from_the_platform(stage: Stage) -> None:
     link.reset()
 
 
-@disturbance(Setup(tasks=8, seconds=0.3, cuttable=True))
+@disturbance(Setup(tasks=8, seconds=0.3, lease=10.0, cuttable=True), seconds=90)
 def far_away(stage: Stage) -> None:
     """Every answer of Redis and of the platform takes 200 ms."""
     for proxy in (stage.machines[0].to_redis, stage.machines[0].to_platform):
