@@ -176,8 +176,7 @@ def _spawn(
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    if process.stdin is not None:
-        process.stdin.close()
+    """End a child warmly, then by force; its standard input stays open until then (see ``_spawn``)."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
     try:
@@ -185,6 +184,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def _free_port() -> int:

@@ -113,6 +113,12 @@ class Settings(BaseSettings):
             raise ValueError("must be IN/OUT or IN/CACHED/OUT in US dollars per million tokens (0.25/2)")
         return value
 
+    @field_validator("solvers", "platforms")
+    @classmethod
+    def _names_paths(cls, value: str) -> str:
+        named_paths(value)
+        return value
+
     @classmethod
     def load(cls, **overrides: Any) -> Settings:
         """Read the environment and ``.env``.
@@ -124,10 +130,23 @@ class Settings(BaseSettings):
             return cls(**overrides)
         except ValidationError as error:
             rows = "; ".join(
-                f"SCRIMMAGE_{str(row['loc'][0]).upper().removeprefix('SCRIMMAGE_')}: {row['msg']}"
+                f"SCRIMMAGE_{str(row['loc'][0]).upper().removeprefix('SCRIMMAGE_')}: "
+                f"{row['msg'].removeprefix('Value error, ')}"
                 for row in error.errors(include_input=False, include_url=False)
             )
             raise SettingsError(f"settings: {rows}") from None
+
+
+def named_paths(text: str) -> dict[str, str]:
+    """``name=module:Class,…`` as name → ``module:Class``. Raises ValueError for anything else."""
+    found = {}
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        name, _, path = (part.strip() for part in item.partition("="))
+        module, _, class_name = path.partition(":")
+        if not (name and module and class_name):
+            raise ValueError(f"expected name=module:Class, got {item!r}")
+        found[name] = path
+    return found
 
 
 def url_secrets(url: str) -> set[str]:

@@ -6,7 +6,7 @@ several small processes share the cores. ``finish`` and the tasks of a final run
 
 Signals: SIGTERM or SIGINT ends warmly (running jobs are finished), a second one or SIGQUIT ends coldly
 (running jobs are left to the pool). If the supervisor itself dies, its nodes see their standard input close
-and leave.
+and leave. So does a supervisor that a command started for its own pool, since that pool's Redis has gone too.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ START_SECONDS = 60.0
 """Time for a node's first heartbeat, on top."""
 
 LIFELINE = "SCRIMMAGE_LIFELINE"
-"""Set for nodes whose standard input closes when their supervisor is gone."""
+"""Set to "stdin" for processes whose standard input closes when whoever started them is gone."""
 
 _LONGEST_PAUSE = 30.0
 _STEADY_SECONDS = 60.0
@@ -137,6 +137,8 @@ class Supervisor:
         for child in self._children:
             child.start()
         threading.Thread(target=self._listen, name="listen", daemon=True).start()
+        if os.environ.get(LIFELINE) == "stdin":
+            threading.Thread(target=self._watch_starter, name="lifeline", daemon=True).start()
         while not self._asked:
             for child in self._children:
                 self._tend(child)
@@ -150,6 +152,11 @@ class Supervisor:
     def _ask_cold_end(self, *_: object) -> None:
         self._asked += 2
         self._wake.set()
+
+    def _watch_starter(self) -> None:
+        _wait_for_end_of_input()
+        log.warning("starter_gone")
+        self._ask_cold_end()
 
     def _tend(self, child: Child) -> None:
         """Start a node again that has ended: soon, and later and later if it does not last."""
@@ -217,9 +224,13 @@ def leave_with_supervisor() -> None:
         threading.Thread(target=_watch_lifeline, name="lifeline", daemon=True).start()
 
 
-def _watch_lifeline() -> None:
+def _wait_for_end_of_input() -> None:
     while os.read(0, 1):
         pass
+
+
+def _watch_lifeline() -> None:
+    _wait_for_end_of_input()
     log.error("supervisor_gone")
     os._exit(_EXIT_ORPHAN)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from shared.errors import SettingsError
 from shared.platforms.base import Platform
-from shared.settings import Settings
+from shared.settings import Settings, named_paths
 
 if TYPE_CHECKING:
     from shared.pool.pool import Pool
@@ -21,19 +21,8 @@ GROUP = "scrimmage.platforms"
 
 
 def platforms(settings: Settings) -> Mapping[str, str]:
-    """Name → ``module:Class`` of every platform; the setting wins over an entry point of the same name.
-
-    Raises:
-        SettingsError: ``SCRIMMAGE_PLATFORMS`` is not ``name=module:Class,…``.
-    """
-    found = {point.name: point.value for point in entry_points(group=GROUP)}
-    for item in filter(None, (part.strip() for part in settings.platforms.split(","))):
-        name, _, path = (part.strip() for part in item.partition("="))
-        module, _, class_name = path.partition(":")
-        if not (name and module and class_name):
-            raise SettingsError(f"SCRIMMAGE_PLATFORMS: expected name=module:Class, got {item!r}")
-        found[name] = path
-    return found
+    """Name → ``module:Class`` of every platform; the setting wins over an entry point of the same name."""
+    return {point.name: point.value for point in entry_points(group=GROUP)} | named_paths(settings.platforms)
 
 
 def create(name: str, settings: Settings, pool: Pool) -> Platform:

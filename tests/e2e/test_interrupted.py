@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from emulators.serve import ArenaEmulator
@@ -35,10 +36,15 @@ def test_ctrl_c_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -
     assert (row["status"], row["tasks_submitted"]) == ("finished", 300)
 
 
-def test_a_killed_command_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -> None:
+def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_end(
+    terminal: Terminal,
+) -> None:
     running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=300")
     running.wait_for_text("tasks ")
+    its_own = psutil.Process(running.process.pid).children(recursive=True)
+    assert any("workers.supervise" in process.cmdline() for process in its_own)
     running.kill()
+    assert psutil.wait_procs(its_own, timeout=20)[1] == []
     resumed = terminal.run("resume", "--json")
     assert resumed.code == 0, resumed.err
     (row,) = resumed.json["runs"]

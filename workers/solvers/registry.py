@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from shared.errors import SettingsError, SolverFault
-from shared.settings import Settings
+from shared.settings import Settings, named_paths
 from workers.context import Solver
 
 GROUP = "scrimmage.solvers"
@@ -25,14 +25,11 @@ class Solvers:
 
     Args:
         settings: ``solvers`` adds to the entry points, and wins over one of the same name.
-
-    Raises:
-        SettingsError: ``SCRIMMAGE_SOLVERS`` is not ``name=module:Class,…``.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._paths = {point.name: point.value for point in entry_points(group=GROUP)}
-        self._paths.update(_parse(settings.solvers))
+        self._paths.update(named_paths(settings.solvers))
         self._built: dict[str, Solver] = {}
         self._lock = threading.Lock()
 
@@ -45,7 +42,7 @@ class Solvers:
 
         Raises:
             SettingsError: no such solver here, or its module or class cannot be imported.
-            SolverFault: its constructor raised.
+            SolverFault: its module or its constructor raised.
         """
         with self._lock:
             if name not in self._built:
@@ -69,6 +66,10 @@ class Solvers:
             made = getattr(importlib.import_module(module_name), class_name)
         except (ImportError, AttributeError) as error:
             raise SettingsError(f"solver {name!r}: cannot import {path}: {error}") from error
+        except Exception as error:  # a module is its author's code too, slips of the pen included
+            raise SolverFault(
+                f"solver {name!r}: importing {path} raised {type(error).__name__}: {error}"
+            ) from error
         try:
             solver = made()
         except Exception as error:  # a solver's constructor is its author's code: anything may come out
@@ -76,17 +77,6 @@ class Solvers:
         if not callable(getattr(solver, "solve", None)):
             raise SettingsError(f"solver {name!r}: {path} has no method solve(task, context)")
         return solver  # type: ignore[no-any-return]
-
-
-def _parse(text: str) -> dict[str, str]:
-    paths: dict[str, str] = {}
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, path = item.partition("=")
-        module, colon, cls = path.partition(":")
-        if not (name and equals and module and colon and cls):
-            raise SettingsError(f"SCRIMMAGE_SOLVERS: expected name=module:Class, got {item!r}")
-        paths[name.strip()] = path.strip()
-    return paths
 
 
 def _fingerprint(path: str) -> str | None:

@@ -31,6 +31,7 @@ def module(tmp_path, monkeypatch):
     """A module of a solver's author, importable under a name of its own."""
     name = f"authored_{tmp_path.name.replace('-', '_')}"
     (tmp_path / f"{name}.py").write_text(SOURCE)
+    (tmp_path / f"{name}_slip.py").write_text("class Mine\n")
     monkeypatch.syspath_prepend(tmp_path)
     yield name
     sys.modules.pop(name, None)
@@ -58,6 +59,7 @@ def test_the_baseline_comes_by_entry_point():
         ("{module}:Missing", SettingsError, "cannot import"),
         ("{module}:NoSolver", SettingsError, "no method solve"),
         ("{module}:Broken", SolverFault, "OSError: no file"),
+        ("{module}_slip:Mine", SolverFault, "importing .* raised SyntaxError: .*line 1"),
     ],
 )
 def test_a_solver_that_cannot_be_built_says_why(module, path, error, words):
