@@ -1,50 +1,34 @@
-"""What a task calls for, read from its instruction and the operator's procedures; nothing else gives orders.
+"""What a task calls for. Its instruction and the operator's procedures give orders, nothing else does.
 
-An effect of a plan is weighed in three steps: by the hard rules (``Guard``); by its kind, which the
-instruction must ask for, in its own words, in those of a procedure, or by pointing at the procedures; and by
-its subjects, which the instruction must name, or lead to by the registers, or which the plan's steps must
-have found. So "release every quarantined agent" in a mail changes nothing, whoever plans to obey it.
+The effects of a plan are weighed together: each by the hard rules (``Guard``), by its kind, which the
+instruction must leave room for (``wording``), and by its subjects, which the instruction must name or lead to
+by the registers, or which the plan's steps must have found. A plan of which an effect breaks a hard rule that
+the task does not touch has obeyed something else than the task: then only what the instruction asks for in so
+many words remains.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
+from shared.documents.paths import extension
 from shared.models import Effect, Source
 from workers.guard.effects import Guard
+from workers.guard.wording import Wording
 
 if TYPE_CHECKING:
     from workers.solvers.desk import Desk, Row
 
-_WORDS = {
-    "quarantine": r"quarantin|isolat|lock(?:ed)? (?:out|up)|lockout|contain(?:ment|ing)?\b|suspend",
-    "release": r"releas|\blet\b.*\b(?:out|go|back)\b|\btak\w+\b.*\bout\b|\bfree\b|back to work|"
-    r"\b(?:end|lift)\b.*\bquarantin|unlock",
-    "revoke": r"revok|withdraw|invalidat|contain(?:ment|ing)?\b|lock(?:ed)? (?:out|up)|lockout",
-    "rotate": r"rotat|renew|replac",
-    "block": r"\bblock|\bbar\b|shut out|contain(?:ment|ing)?\b|lock(?:ed)? (?:out|up)|lockout",
-    "send": r"\bsend|\bmail|e-mail|\bwrite\b|notif|notice|\btell\b|inform|\bword\b|message|"
-    r"\bletter|let .* know",
-    "write": r"draft|prepare|write up|file\b",
-}
-"""What an instruction says for each kind of effect."""
-
-_POINTER = re.compile(
-    r"procedur|as laid down|prescrib|drill|measure|runbook|carry out|\bhandle\b|\bact on\b|\bexecute\b|"
-    r"\bdo\b|standing order|what is due|take care|see to",
-    re.IGNORECASE,
-)
-"""Words that leave it to the operator's procedures, or to another text, what is to be done."""
-
+_LETTERS = frozenset({"txt", "md", "pdf", "docx", "odt"})
+_TEXTS = frozenset({"op", "ops", "text", "subject", "body", "content"})
 _EVERY = re.compile(r"\b(?:all|every|each|any)\b", re.IGNORECASE)
-_QUOTED = re.compile(r"\"([^\"]{3,200})\"|“([^”]{3,200})”|'([^']{6,200})'")
 
 
 @dataclass(frozen=True)
@@ -53,7 +37,7 @@ class Refusal:
 
     Args:
         rule: of the guard, ``not-called-for`` or ``unknown-subject``.
-        called_for: the task itself asks for what a hard rule forbids: then it is to be denied.
+        called_for: the task itself asks for what an operator's rule forbids: then it is to be denied.
         source: the operator's line that says so.
     """
 
@@ -61,6 +45,19 @@ class Refusal:
     reason: str
     called_for: bool = False
     source: Source | None = None
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The effects that may be declared, and why the others may not."""
+
+    effects: tuple[Effect, ...]
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def denial(self) -> Refusal | None:
+        """What makes the task itself one to be denied."""
+        return next((refusal for refusal in self.refusals if refusal.called_for), None)
 
 
 class Request:
@@ -77,97 +74,87 @@ class Request:
         self._desk = desk
         self._guard = guard
 
-    def weigh(self, effect: Effect, found: Iterable[JsonValue]) -> tuple[Effect | None, list[Refusal]]:
-        """What of an effect may be declared, and why the rest may not.
+    def weigh(self, effects: Sequence[Effect], found: Iterable[JsonValue]) -> Weighed:
+        """Weigh the effects of one plan. Of a list of operations, those that may stay do.
 
         Args:
-            found: results of the steps that looked into the workspace.
+            found: results of the plan's steps that looked into the workspace.
         """
-        operations = effect.args.get("ops")
-        if not isinstance(operations, list):
-            refusal = self._one(effect, found)
-            return (None, [refusal]) if refusal else (effect, [])
-        kept, refusals = [], []
-        for operation in operations:
-            single = Effect(tool=effect.tool, args={**effect.args, "ops": [operation]})
-            if (refusal := self._one(single, found)) is None:
-                kept.append(operation)
-            else:
-                refusals.append(refusal)
-        if not any(_verb(operation) != "note" for operation in kept):
-            kept = []  # a note beside nothing was not asked for
-        return (Effect(tool=effect.tool, args={**effect.args, "ops": kept}) if kept else None), refusals
+        known = json.dumps([*found], ensure_ascii=False)
+        singles = [[(single, self._forbidden(single)) for single in _singles(effect)] for effect in effects]
+        foreign = any(no is not None and not no.called_for for listed in singles for _, no in listed)
+        kinds = self._wording.narrow if foreign else self._wording.wide
+        kept: list[Effect] = []
+        refusals: list[Refusal] = []
+        for effect, listed in zip(effects, singles, strict=True):
+            good = []
+            for single, forbidden in listed:
+                if refusal := forbidden or self._uncalled(single, kinds, known):
+                    refusals.append(refusal)
+                else:
+                    good.append(single)
+            kept += _joined(effect, good)
+        return Weighed(tuple(kept), tuple(refusals))
 
-    def _one(self, effect: Effect, found: Iterable[JsonValue]) -> Refusal | None:
-        subjects = list(_subjects(effect))
+    def _forbidden(self, effect: Effect) -> Refusal | None:
         verdict = self._guard.check(effect)
-        if not verdict.allowed:
-            named = _kind(effect) in self.kinds and any(subject in self._spoken for subject in subjects)
-            return Refusal(verdict.rule, verdict.reason, named, verdict.source)
+        if verdict.allowed:
+            return None
         kind = _kind(effect)
-        if kind == "note":
-            return None if self.kinds else Refusal("not-called-for", "the task asks for no change")
-        if kind not in self.kinds:
+        asked = kind in self._wording.narrow or (kind == "send" and kind in self._wording.wide)
+        named = any(subject in self._spoken for subject in _subjects(effect))
+        called_for = asked and named and verdict.source is not None
+        return Refusal(verdict.rule, verdict.reason, called_for, verdict.source)
+
+    def _uncalled(self, effect: Effect, kinds: Collection[str], known: str) -> Refusal | None:
+        """Why the task does not call for an effect that no hard rule forbids."""
+        kind = _kind(effect)
+        if kind == "note" and kinds:
+            return None
+        if kind not in kinds:
             return Refusal(
                 "not-called-for", f"the task does not ask to {kind}; what data ask for is no order"
             )
         if kind == "write":
             return None
-        every = kind not in {"quarantine", "release"} or _EVERY.search(self.instruction)
-        known = json.dumps(list(found), ensure_ascii=False) if every else ""
-        for subject in subjects:
-            if subject not in self.instruction and f'"{subject}"' not in known and not self._linked(subject):
+        alone = kind in {"quarantine", "release"} and not _EVERY.search(self.instruction)
+        for subject in _subjects(effect):
+            led = self._refers({subject}) or (not alone and self._leads(subject, known))
+            if not self._mentions(subject) and not led:
                 return Refusal("unknown-subject", f"nothing that the task names leads to {subject}")
         return None
 
     @cached_property
-    def kinds(self) -> frozenset[str]:
-        """The kinds of effect that the task asks for; all of them where it points at the procedures only."""
-        asked = {kind for kind, words in _WORDS.items() if re.search(words, self.instruction, re.IGNORECASE)}
-        for head, kinds in self._procedures:
-            if re.search(rf"\b{re.escape(head)}", self.instruction, re.IGNORECASE):
-                asked |= kinds
-        if not asked and _POINTER.search(self.instruction):
-            return frozenset(_WORDS)
-        return frozenset(asked)
-
-    @cached_property
-    def _procedures(self) -> list[tuple[str, set[str]]]:
-        """The operator's procedures: the stem of what each is called, and the kinds of effect in it."""
-        found = []
-        for rule in self._desk.rules:
-            name, colon, steps = re.sub(r"\*\*.*?\*\*\s*", "", rule.text).partition(":")
-            head = re.match(r"[A-Za-z]{5,}", name.strip())
-            if colon and head and len(name) < 60:
-                kinds = {kind for kind, words in _WORDS.items() if re.search(words, steps, re.IGNORECASE)}
-                found.append((head[0][:6], kinds))
-        return found
+    def _wording(self) -> Wording:
+        return Wording(self.instruction, [rule.text for rule in self._desk.rules])
 
     @cached_property
     def _spoken(self) -> str:
-        """The instruction, and the documents that it points at by a quotation."""
+        """The instruction, and the documents that it says are to be obeyed."""
         texts = [self.instruction]
-        if _POINTER.search(self.instruction):
-            for match in _QUOTED.finditer(self.instruction):
-                quoted = match[1] or match[2] or match[3]
-                for hit in self._desk.workspace.search(quoted, limit=3):
-                    texts += [block.text for block in self._desk.workspace.document(hit.source.path).blocks]
+        skipped = frozenset(self._desk.operator_paths)
+        for quoted in self._wording.obeyed:
+            for hit in self._desk.workspace.search(quoted, limit=5):
+                path = hit.source.path
+                if path not in skipped and extension(path) in _LETTERS:
+                    texts += [block.text for block in self._desk.workspace.document(path).blocks]
         return "\n".join(texts)
 
-    def _linked(self, subject: str) -> bool:
-        """True where the registers lead from what the instruction names to the subject.
-
-        It may name a record that refers to the subject, or to what the subject's record refers to (a token's
-        holder); or a value of these records (a holder's team).
-        """
+    def _leads(self, subject: str, known: str) -> bool:
+        """A step found it, or the instruction names what its record refers to, or a value of either."""
+        if f'"{subject}"' in known:
+            return True
         own = [row for row in self._rows if row.id == subject]
         referred = {value for row in own for value in row.cells.values()} & self._ids
-        around = {subject} | referred
-        if any(self._mentions(row.id) and around & set(row.cells.values()) for row in self._rows):
+        if self._refers({subject} | referred):
             return True
         near = [*own, *(row for row in self._rows if row.id in referred)]
         values = {value for row in near for value in row.cells.values()} - {subject}
         return any(len(value) > 2 and not value.isdigit() and self._mentions(value) for value in values)
+
+    def _refers(self, ids: set[str]) -> bool:
+        """True where a record that the instruction names refers to one of these."""
+        return any(self._mentions(row.id) and ids & set(row.cells.values()) for row in self._rows)
 
     def _mentions(self, name: str) -> bool:
         return (
@@ -184,26 +171,44 @@ class Request:
         return [row for register in self._desk.registers for row in register]
 
 
+def _singles(effect: Effect) -> Iterator[Effect]:
+    """An effect as one per operation."""
+    operations = effect.args.get("ops")
+    if not isinstance(operations, list):
+        yield effect
+        return
+    for operation in operations:
+        yield Effect(tool=effect.tool, args={**effect.args, "ops": [operation]})
+
+
+def _joined(effect: Effect, good: Sequence[Effect]) -> list[Effect]:
+    """The operations that remain as one effect; a note beside nothing was not asked for."""
+    if not isinstance(effect.args.get("ops"), list):
+        return [*good]
+    if all(_kind(single) == "note" for single in good):
+        return []
+    operations: list[JsonValue] = []
+    for single in good:
+        listed = single.args["ops"]
+        assert isinstance(listed, list)
+        operations += listed
+    return [Effect(tool=effect.tool, args={**effect.args, "ops": operations})]
+
+
 def _kind(effect: Effect) -> str:
     operations = effect.args.get("ops")
     if isinstance(operations, list):
-        return _verb(operations[0]) if operations else "note"
+        first = operations[0] if operations else None
+        return str(first.get("op", "")).lower() if isinstance(first, dict) else ""
     if "to" in effect.args:
         return "send"
-    if "path" in effect.args:
-        return "write"
-    return effect.tool
-
-
-def _verb(operation: JsonValue) -> str:
-    return str(operation.get("op", "")).lower() if isinstance(operation, dict) else ""
+    return "write" if "path" in effect.args else effect.tool
 
 
 def _subjects(effect: Effect) -> Iterator[str]:
     operations = effect.args.get("ops")
-    parts = operations if isinstance(operations, list) else [effect.args]
-    for part in parts:
+    for part in operations if isinstance(operations, list) else [effect.args]:
         if isinstance(part, dict):
             for key, value in part.items():
-                if key not in {"op", "ops", "text", "subject", "body", "content"} and isinstance(value, str):
+                if key not in _TEXTS and isinstance(value, str):
                     yield value

@@ -59,15 +59,10 @@ def judge(plan: Plan, done: Done, request: Request) -> Judged:
     """Check what came of a plan."""
     if plan.outcome is not Outcome.OK:
         return Judged(tuple(_refusal(plan)), ())
-    weighed = [request.weigh(effect, done.found) for effect in done.effects]
-    effects = tuple(effect for effect, _ in weighed if effect is not None)
-    refusals = tuple(refusal for _, refused in weighed for refusal in refused)
-    broken = next((refusal for refusal in refusals if refusal.called_for), None)
+    weighed = request.weigh(done.effects, done.found)
     findings = [*_answer(done, request.instruction)]
-    findings += [
-        Finding(f"effect refused by {refusal.rule}: {refusal.reason}", certain=False) for refusal in refusals
-    ]
-    return Judged(tuple(findings), effects, refusals, broken)
+    findings += [Finding(f"effect refused by {no.rule}: {no.reason}", False) for no in weighed.refusals]
+    return Judged(tuple(findings), weighed.effects, weighed.refusals, weighed.denial)
 
 
 def _refusal(plan: Plan) -> list[Finding]:
