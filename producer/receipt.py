@@ -18,6 +18,10 @@ from shared.errors import ScrimmageError
 from shared.models import JsonObject
 
 
+def has_receipt(archived: ArchivedRun) -> bool:
+    return (archived.folder / "receipt.txt").exists()
+
+
 def write_receipt(archived: ArchivedRun, facts: Mapping[str, str]) -> Path:
     """Write both files. Returns the path of the text.
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from producer.archive import Archive
 from producer.health import require_workers
 from producer.notebook import Notebook
-from producer.receipt import write_receipt
+from producer.receipt import has_receipt, write_receipt
 from producer.runs import hand_out, open_run, rebuild
 from producer.summary import Summary
 from shared.errors import Refused, ScrimmageError, Unavailable
@@ -140,13 +140,17 @@ def _bring_back(pool: Pool, platform: Platform, ref: RunRef) -> None:
 
 
 def _close(pool: Pool, archive: Archive, ref: RunRef) -> Summary:
-    """Archive a run that is over, unless another command did, and let go of its note."""
-    if pool.ledger.run(ref) is not None:
-        archive.save(pool, ref)
-    archived = archive.load(ref)
+    """Archive a run that is over, unless another command did, and let go of its note.
+
+    The note is read first: of two commands that close one run neither finds run and note gone half-way.
+    """
     notebook = Notebook(pool.settings.data)
     note = notebook.of(ref)
-    if archived.summary.kind == Kind.FINAL:
+    state = pool.ledger.run(ref)
+    if state is not None and not state.archived:
+        archive.save(pool, ref)
+    archived = archive.load(ref)
+    if archived.summary.kind == Kind.FINAL and (note is not None or not has_receipt(archived)):
         write_receipt(archived, {} if note is None else note.facts)
     if note is not None:
         notebook.forget(note.request_id)

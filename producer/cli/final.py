@@ -129,9 +129,11 @@ def _go(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
     if problem is None:
         say("[bold]go[/bold]")
         return checks
-    if json:
-        print_json({"preflight": _rows(checks), "runs": [], "receipt": None})
-    raise problem
+    if not json:
+        raise problem
+    print_json({"preflight": _rows(checks), "runs": [], "receipt": None, "error": str(problem)})
+    warn(clean(problem))
+    raise typer.Exit(3 if isinstance(problem, Refused) else 2)
 
 
 def _go_again(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
