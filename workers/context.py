@@ -15,7 +15,6 @@ from shared.models import EffectResult, JsonObject, Solution, Task, ToolResult
 from workers.transcript import Transcript
 
 if TYPE_CHECKING:
-    from shared.workspace.trust import TrustedTools
     from shared.workspace.workspace import Workspace
     from workers.model.model import Model
 
@@ -29,6 +28,12 @@ class Solver(Protocol):
     """
 
     def solve(self, task: Task, context: TaskContext) -> Solution: ...
+
+
+class LocalTools(Protocol):
+    """Answers tools from a workspace; says with each answer where it came from."""
+
+    def call(self, name: str, args: Mapping[str, JsonValue]) -> tuple[JsonValue, str]: ...
 
 
 class Tools:
@@ -46,7 +51,7 @@ class Tools:
     def __init__(
         self,
         workspace: Callable[[], Workspace | None],
-        trusted: Callable[[Workspace], TrustedTools],
+        trusted: Callable[[Workspace], LocalTools],
         listed: Callable[[], Mapping[str, JsonObject]],
         remote: Callable[[str, Mapping[str, JsonValue]], ToolResult],
         transcript: Transcript,

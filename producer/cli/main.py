@@ -7,13 +7,14 @@ Exit codes: 0 done, 1 the run ended incomplete, 2 usage or settings, 3 the platf
 from __future__ import annotations
 
 import sys
+from typing import NoReturn
 
 import typer
 
-from producer.cli import demo, doctor, emulate, final, inspect, play, pool, runs, show
-from producer.cli.output import clean, print_json, progress
+from producer.cli import demo, doctor, emulate, final, inspect, new_solver, play, pool, runs, show
+from producer.cli.output import clean, logs_to_stderr, print_json, progress
 from producer.interrupt import Interrupted, raise_on_signals
-from shared.errors import Refused, ScrimmageError, SettingsError, UsageError
+from shared.errors import NotAuthorised, Refused, ScrimmageError, SettingsError, UsageError
 
 app = typer.Typer(
     name="scrimmage",
@@ -36,6 +37,7 @@ app.command()(runs.finish)
 app.command()(runs.refresh)
 app.command()(show.show)
 app.command("inspect")(inspect.inspect)
+app.command("new-solver")(new_solver.new_solver)
 app.command()(doctor.doctor)
 app.add_typer(emulate.emulate, name="emulate")
 
@@ -52,13 +54,21 @@ def exit_code(error: ScrimmageError) -> int:
 def run() -> None:
     """Run the command line and exit with its code."""
     raise_on_signals()
+    logs_to_stderr()
     try:
         app()
     except Interrupted:
-        progress.print("interrupted; `scrimmage resume` goes on where this stopped")
-        sys.exit(INTERRUPTED)
+        _fail("interrupted; `scrimmage resume` goes on where this stopped", "Interrupted", INTERRUPTED)
+    except NotAuthorised as error:
+        advice = "`scrimmage doctor` shows which key is used, and where it comes from"
+        _fail(f"{error}; {advice}", type(error).__name__, REFUSED)
     except ScrimmageError as error:
-        if "--json" in sys.argv:
-            print_json({"error": str(error), "kind": type(error).__name__})
-        progress.print(f"[red]{clean(error)}[/red]", soft_wrap=True)
-        sys.exit(exit_code(error))
+        _fail(str(error), type(error).__name__, exit_code(error))
+
+
+def _fail(message: str, kind: str, code: int) -> NoReturn:
+    """Say on stderr, and as one JSON object where that was asked for, why this ends."""
+    if "--json" in sys.argv:
+        print_json({"error": message, "kind": kind})
+    progress.print(f"[red]{clean(message)}[/red]", soft_wrap=True)
+    sys.exit(code)

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from shared.deadline import Deadline
 from shared.documents.document import Block, Document
@@ -27,12 +27,18 @@ from shared.documents.tools import ReadOnlyTools
 from shared.errors import ToolError, Unreadable
 from shared.models import Source
 from shared.workspace.citations import Checked, check
-from shared.workspace.parse_cache import ParseCache
 
 Load = Callable[[str], bytes]
 """Gives a file's bytes by sha256."""
 
 HITS = 50
+
+
+class Parsed(Protocol):
+    """Gives parsed documents: the pool's ``ParseCache``, or a local one."""
+
+    def get(self, sha: str, name: str, load: Callable[[], bytes], deadline: Deadline) -> Document: ...
+    def warm(self, names: Mapping[str, str], deadline: Deadline) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Contents:
         shas: canonical path → sha256.
     """
 
-    def __init__(self, shas: Mapping[str, str], parsed: ParseCache) -> None:
+    def __init__(self, shas: Mapping[str, str], parsed: Parsed) -> None:
         self.shas = shas
         self._parsed = parsed
         self._bytes: dict[str, builtins.bytes] = {}
@@ -235,7 +241,7 @@ class Workspaces:
         keep: sets of contents that are kept for tasks to come: retries, come-backs, replays of a seed.
     """
 
-    def __init__(self, parsed: ParseCache, *, keep: int = 12) -> None:
+    def __init__(self, parsed: Parsed, *, keep: int = 12) -> None:
         self._parsed = parsed
         self._keep = keep
         self._kept: OrderedDict[frozenset[tuple[str, str]], Contents] = OrderedDict()

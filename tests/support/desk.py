@@ -16,12 +16,9 @@ from emulators.arena.scenario.effects import EFFECT_TOOLS, TaskState, apply, get
 from emulators.arena.scenario.model import ScenarioTask
 from emulators.arena.scenario.scoring import grade
 from shared.deadline import Deadline
-from shared.documents.document import Document
-from shared.documents.registry import format_of, parse
-from shared.errors import Unreadable
 from shared.models import Effect, Grade, JsonObject, Run, Solution, Task, ToolResult
 from shared.pool.pool import Pool
-from shared.workspace.workspace import Workspace, Workspaces
+from shared.workspace.workspace import Workspaces
 from tests.support.ledger import lease, open_run
 from tests.support.model import settings_for
 from workers.context import Solver, TaskContext, Tools
@@ -29,38 +26,10 @@ from workers.guard import Guard, Policy
 from workers.logs import Mask
 from workers.model.models import Models
 from workers.solvers.desk import Desk
+from workers.testing import LocalParse, UntestedTools
 from workers.transcript import Transcript
 
 SECONDS = 60.0
-
-
-class LocalParse:
-    """A parse cache without a pool."""
-
-    def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], Document] = {}
-
-    def get(self, sha: str, name: str, load: Callable[[], bytes], deadline: Deadline) -> Document:
-        key = (sha, format_of(name))
-        if key not in self._kept:
-            try:
-                self._kept[key] = parse(load(), name)
-            except Unreadable as error:
-                self._kept[key] = Document(format_of(name), unreadable=error.reason)
-        return self._kept[key]
-
-    def warm(self, names: Mapping[str, str], deadline: Deadline) -> None:
-        """There is nowhere to warm from."""
-
-
-class LocalTrust:
-    """Local tools whose answers are taken for the platform's: they are the same code here."""
-
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
-
-    def call(self, name: str, args: Mapping[str, JsonValue]) -> tuple[JsonValue, str]:
-        return self._workspace.tools.call(name, args), "workspace"
 
 
 @dataclass(frozen=True)
@@ -177,7 +146,7 @@ class LocalPlay:
         return TaskContext(
             tools=Tools(
                 lambda: workspace,
-                LocalTrust,  # type: ignore[arg-type]
+                UntestedTools,
                 lambda: listed,
                 remote,
                 transcript,

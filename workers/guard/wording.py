@@ -1,8 +1,8 @@
 """What an instruction wants done, read from its words.
 
 Two readings. The *narrow* one knows the usual words for each kind of effect, and the names that the
-operator's procedures have. The *wide* one allows every kind as soon as the instruction is more than a question: nobody
-can list all words in which something may be asked for.
+operator's procedures have. The *wide* one allows every kind as soon as the instruction is more than a
+question: nobody can list all words in which something may be asked for.
 """
 
 from __future__ import annotations
