@@ -67,8 +67,9 @@ class Tasks(Scripts):
         over: set[Lease] = set()
         for ref, held in by_run.items():
             pairs = [part for lease in held for part in (lease.task_id, lease.fence)]
-            lost = set(self._on_run("renew", ref, micros(seconds), *pairs))
-            over.update(lease for lease in held if lease.task_id in lost)
+            reply = self._on_run("renew", ref, micros(seconds), *pairs)
+            lost = set(zip(reply[0::2], map(int, reply[1::2]), strict=True))
+            over.update(lease for lease in held if (lease.task_id, lease.fence) in lost)
         return over
 
     def decide(self, lease: Lease, solution: Solution) -> Solution:

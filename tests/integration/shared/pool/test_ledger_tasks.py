@@ -97,7 +97,8 @@ def test_renewing_many_names_those_that_are_over(ledger: Ledger, clock: HandCloc
     stale = lease(ledger, here, "t1")
     clock.advance(LEASE)
     ledger.expire_leases(grace=False)
-    held = [lease(ledger, here, "t2"), lease(ledger, here, "t3"), lease(ledger, there, "t1")]
+    again = lease(ledger, here, "t1", "w2")
+    held = [again, lease(ledger, here, "t2"), lease(ledger, here, "t3"), lease(ledger, there, "t1")]
     assert ledger.renew_all([stale, *held], LEASE) == {stale}
 
 
