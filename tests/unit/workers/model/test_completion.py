@@ -57,7 +57,7 @@ def test_an_answer_that_says_nothing_is_empty(message: object) -> None:
 
 @pytest.mark.parametrize("raw", [b"[]", b"{}", b'{"choices": []}', b'{"choices": [{}]}', b"<html>", b'"x"'])
 def test_what_is_no_completion_is_refused(raw: bytes) -> None:
-    with pytest.raises(ValueError, match="no |Expecting"):
+    with pytest.raises(ValueError, match=r"no |Expecting"):
         Completion.read(raw)
 
 

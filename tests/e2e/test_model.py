@@ -1,0 +1,58 @@
+"""Whole runs with a model: the ledger, the stand-in's books and the arena agree; caps hold; outages pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from emulators.serve import ArenaEmulator, ModelEmulator
+from tests.support import model_solvers
+from tests.support.command import Terminal
+
+
+@pytest.fixture(scope="module")
+def arena() -> Iterator[ArenaEmulator]:
+    with ArenaEmulator.start() as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def model(arena: ArenaEmulator) -> Iterator[ModelEmulator]:
+    with ModelEmulator.start(arena_url=arena.url) as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, arena: ArenaEmulator, model: ModelEmulator) -> Terminal:
+    return Terminal(
+        tmp_path,
+        SCRIMMAGE_ARENA_URL=arena.url,
+        SCRIMMAGE_ARENA_KEY=arena.key,
+        SCRIMMAGE_SOLVERS=model_solvers.SETTING,
+        SCRIMMAGE_MODEL_URL=model.url,
+        SCRIMMAGE_MODEL=model.model,
+        SCRIMMAGE_MODEL_KEY=model.key,
+    )
+
+
+def test_a_run_through_troubles_and_an_outage_costs_what_the_books_say(
+    terminal: Terminal, model: ModelEmulator
+) -> None:
+    model.control("conduct", limited=0.2, empty=0.1, down=8)
+    ended = terminal.run("run", "--solver", "asking", "--json", seconds=150)
+    assert ended.code == 0, ended.err
+    (row,) = ended.json["runs"]
+    assert (row["accuracy"], row["tasks_submitted"], row["failures"]) == (1.0, 30, [])
+    spent = model.books()["keys"]["team-1 dev"]["micro_usd"]
+    assert round(row["cost_usd"] * 1e6) == round(row["pool_cost_usd"] * 1e6) == spent > 0
+
+
+def test_a_run_never_spends_more_than_its_cap(terminal: Terminal, model: ModelEmulator) -> None:
+    model.control("conduct", limited=0.2)
+    ended = terminal.run("run", "--solver", "asking", "--cap-run", "0.003", "--json")
+    assert ended.code == 0, ended.err
+    (row,) = ended.json["runs"]
+    assert 0 < row["accuracy"] < 0.9
+    assert 0 < model.books()["keys"]["team-1 dev"]["micro_usd"] <= 3000
