@@ -1,7 +1,7 @@
 """Settings: environment variables with the prefix ``SCRIMMAGE_``, and ``.env`` in the working folder.
 
 A few names that platforms hand out are also read without the prefix (each field says which). Keys are
-``SecretStr``: they print as stars. ``scrimmage doctor`` shows each setting and where it came from.
+``SecretStr``: they print as stars. An empty variable is an unset one. ``scrimmage doctor`` shows each setting and where it came from.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ class Settings(BaseSettings):
     """All that a user can set. Defaults work for a pool on one machine."""
 
     model_config = SettingsConfigDict(
-        env_prefix="SCRIMMAGE_", env_file=".env", extra="ignore", frozen=True, populate_by_name=True
+        env_prefix="SCRIMMAGE_",
+        env_file=".env",
+        env_ignore_empty=True,
+        extra="ignore",
+        frozen=True,
+        populate_by_name=True,
     )
 
     redis_url: str | None = None

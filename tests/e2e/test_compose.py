@@ -7,7 +7,6 @@ import importlib.util
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import urllib.error
@@ -22,6 +21,7 @@ import pytest
 from shared.pool.pool import Pool
 from shared.pool.server import find_binary
 from shared.settings import Settings
+from tests.support.brokers import free_port
 from tests.support.command import Terminal
 from tests.support.playing import wait_for
 from tests.support.supervised import ROOT, clean_environment
@@ -31,6 +31,8 @@ PASSWORDS = {
     "FLOWER_PASSWORD": "flower-secret",
     "EMULATOR_PASSWORD": "emulator-secret",
 }
+
+READ_ONLY = ("worker", "finisher", "final", "emulator")
 
 
 def composed(**variables: str) -> dict[str, Any]:
@@ -72,6 +74,20 @@ def test_no_service_starts_without_its_password(missing: str) -> None:
     given = {name: value for name, value in PASSWORDS.items() if name != missing}
     with pytest.raises(AssertionError, match=missing):
         composed(**given)
+
+
+def test_a_service_that_keeps_files_has_a_volume_for_them() -> None:
+    """All else is read-only: archive and data folder of the image are written by two services alone."""
+    services = composed(**PASSWORDS)["services"]
+    folders = re.findall(r"SCRIMMAGE_(?:ARCHIVE|DATA)=(\S+)", (ROOT / "Dockerfile").read_text())
+    volumes = {
+        name: {volume["target"] for volume in service.get("volumes", [])}
+        for name, service in services.items()
+    }
+    assert all(service.get("read_only") for name, service in services.items() if name != "redis")
+    assert volumes["producer"] == set(folders)
+    assert volumes["flower"] == {"/data/pool"}
+    assert {name for name, targets in volumes.items() if not targets} == set(READ_ONLY)
 
 
 def test_final_runs_have_a_service_that_takes_their_tasks() -> None:
@@ -142,12 +158,6 @@ class Services:
         return text.replace("/data/pool", str(self._folder)).replace("/data", str(self._folder))
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
@@ -167,9 +177,11 @@ def test_the_services_play_a_run_together(services: Services, tmp_path: Path) ->
     services.start("redis")
     redis_url = services.environment("worker")["SCRIMMAGE_REDIS_URL"]
     assert "redis-secret" in redis_url
-    started = [services.start(name) for name in ("emulator", "worker", "finisher", "flower")]
+    started = [services.start(name) for name in (*READ_ONLY, "flower")]
     with Pool(Settings.load(_env_file=None, redis_url=redis_url)) as pool:
-        wait_for(lambda: {beat.role for beat in pool.fleet.live()} == {"solve", "finish"}, 60, "all beat")
+        wait_for(
+            lambda: {beat.role for beat in pool.fleet.live()} == {"solve", "finish", "final"}, 60, "all beat"
+        )
     terminal = Terminal(tmp_path / "person", **own_settings(services.environment("producer")))
     played = terminal.run("run", "--solver", "careful", "--json")
     assert played.code == 0, played.err
@@ -179,6 +191,8 @@ def test_the_services_play_a_run_together(services: Services, tmp_path: Path) ->
     assert flower_status(services.port("5555"), None) == 401
     assert flower_status(services.port("5555"), "scrimmage:flower-secret") == 200
     assert all(process.poll() is None for process in started)
+    for name in READ_ONLY:
+        assert {path.name for path in (tmp_path / name).iterdir()} == {"log"}, "their root is read-only"
 
 
 def own_settings(environment: dict[str, str]) -> dict[str, str]:

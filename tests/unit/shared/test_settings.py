@@ -1,0 +1,42 @@
+"""Settings from the environment, and what of them may be shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.errors import SettingsError
+from shared.settings import Settings, without_secrets
+
+
+def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docker compose passes on what nobody has set."""
+    for name in ("MODEL", "MODEL_KEY", "BROKER_URL", "ARENA_COST_CAP", "ARENA_URL"):
+        monkeypatch.setenv(f"SCRIMMAGE_{name}", "")
+    settings = Settings.load(_env_file=None)
+    assert settings.model is settings.model_key is settings.broker_url is settings.arena_cost_cap is None
+    assert settings.arena_url.startswith("https://")
+
+
+def test_a_wrong_setting_is_named_without_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIMMAGE_ARENA_URL", "https://user:hunter22@arena.example")
+    with pytest.raises(SettingsError, match=r"SCRIMMAGE_ARENA_URL: .*must not carry a user") as wrong:
+        Settings.load(_env_file=None)
+    assert "hunter22" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://:pass%40word@host:6379/0", "redis://:***@host:6379/0"),
+        ("rediss://user:secret@host/0?ssl_ca_certs=/ca.pem", "rediss://user:***@host/0?ssl_ca_certs=/ca.pem"),
+        ("redis://host/0?password=secret", "redis://host/0?password=***"),
+        (
+            "sentinel://:one1@a:26379;sentinel://:two2@b:26379",
+            "sentinel://:***@a:26379;sentinel://:***@b:26379",
+        ),
+        ("redis://host:6379/0", "redis://host:6379/0"),
+        ("redis://[broken", "redis://[broken"),
+    ],
+)
+def test_a_url_is_shown_without_its_passwords(url: str, shown: str) -> None:
+    assert without_secrets(url) == shown
