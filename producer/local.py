@@ -13,6 +13,7 @@ import secrets
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,6 +32,7 @@ Say = Callable[[str], None]
 
 _WORKERS_UP_SECONDS = 60.0
 _STOP_SECONDS = 20.0
+_LOOK_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -121,16 +123,54 @@ def environment(settings: Settings) -> dict[str, str]:
 
 def _start_workers(settings: Settings, pool: Pool, say: Say, stack: ExitStack) -> None:
     log = settings.data / "worker.log"
-    command = [sys.executable, "-m", "workers.supervise", "--role", "both"]
     began = time.monotonic()
     others = {beat.node for beat in pool.fleet.live()}
-    process = _spawn(command, settings, log, stack)
+    workers = _Workers(settings, log, say)
+    stack.callback(workers.stop)
     deadline = Deadline.after(_WORKERS_UP_SECONDS)
     while not _serving(pool, others):
-        if process.poll() is not None or deadline.passed:
+        if workers.ended or deadline.passed:
             raise Unavailable(f"the workers did not come up; the end of {log}:\n{_tail(log)}")
         time.sleep(0.1)
+    workers.keep()
     say(f"workers  up ({time.monotonic() - began:.1f} s, log {log})")
+
+
+class _Workers:
+    """The workers' supervisor, which restarts its nodes; and who starts the supervisor again."""
+
+    def __init__(self, settings: Settings, log: Path, say: Say) -> None:
+        self._settings = settings
+        self._log = log
+        self._say = say
+        self._stopping = threading.Event()
+        self._process = self._spawn()
+        self._keeper = threading.Thread(target=self._keep, name="workers", daemon=True)
+
+    @property
+    def ended(self) -> bool:
+        return self._process.poll() is not None
+
+    def keep(self) -> None:
+        """From now on, start it again whenever it ends (somebody kills it, memory runs out)."""
+        self._keeper.start()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        if self._keeper.is_alive():
+            self._keeper.join()
+        _stop(self._process)
+
+    def _keep(self) -> None:
+        while not self._stopping.wait(_LOOK_SECONDS):
+            if self.ended:
+                self._say(f"the workers ended (log {self._log}); starting them again")
+                self._process = self._spawn()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        return _spawn(
+            [sys.executable, "-m", "workers.supervise", "--role", "both"], self._settings, self._log
+        )
 
 
 def _serving(pool: Pool, others: Collection[str]) -> bool:
@@ -149,21 +189,21 @@ def _start_flower(settings: Settings, password: str, say: Say, stack: ExitStack)
         f"--db={settings.data / 'flower.db'}",
     ]
     env = {"FLOWER_BASIC_AUTH": f"scrimmage:{password}"}
-    _spawn(command, settings, settings.data / "flower.log", stack, env)
+    stack.callback(_stop, _spawn(command, settings, settings.data / "flower.log", env))
     url = f"http://127.0.0.1:{port}"
     say(f"flower   {url} (user scrimmage, password {password})")
     return url
 
 
 def _spawn(
-    command: list[str], settings: Settings, log: Path, stack: ExitStack, extra: dict[str, str] | None = None
+    command: list[str], settings: Settings, log: Path, extra: dict[str, str] | None = None
 ) -> subprocess.Popen[bytes]:
     """Start a child in a session of its own: Ctrl-C reaches this process alone, which then stops the child.
 
     The child's standard input is a pipe: it ends with this process, however this process ends.
     """
     with log.open("ab") as output:
-        process = subprocess.Popen(  # noqa: S603 - our own command, no shell
+        return subprocess.Popen(  # noqa: S603 - our own command, no shell
             command,
             stdin=subprocess.PIPE,
             stdout=output,
@@ -171,8 +211,6 @@ def _spawn(
             env=environment(settings) | {"SCRIMMAGE_LIFELINE": "stdin"} | (extra or {}),
             start_new_session=True,
         )
-    stack.callback(_stop, process)
-    return process
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -7,11 +7,13 @@ neither move the cursor nor pose as markup.
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import structlog
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -19,6 +21,14 @@ from rich.table import Table
 progress = Console(stderr=True, highlight=False)
 results = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
 """Width matters to tables alone; a file or a pipe has none, so give them room."""
+
+
+def logs_to_stderr() -> None:
+    """Warnings of the libraries below go to stderr: stdout holds results alone."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
 
 
 def clean(text: object, limit: int = 2000) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.cli.output import dollars, print_json, progress, say, score, seconds, table, warn
-from shared.errors import UsageError
+from producer.cli.output import clean, dollars, print_json, progress, say, score, seconds, table, warn
+from shared.errors import ScrimmageError, UsageError
 from shared.models import RunRequest
 from shared.settings import Settings
 
@@ -145,7 +145,7 @@ def play_and_print(requests: list[RunRequest], *, in_flight: int, json: bool) ->
 
 
 def follow(settings: Settings, pool: Pool, requests: list[RunRequest], in_flight: int) -> Sweep:
-    """Play requests with live progress; on Ctrl-C say how to go on."""
+    """Play requests with live progress; where it breaks off say what is in flight, and how to go on."""
     from producer.archive import Archive
     from producer.interrupt import Interrupted
     from producer.sweeps import play
@@ -166,9 +166,10 @@ def follow(settings: Settings, pool: Pool, requests: list[RunRequest], in_flight
                 view.show(snapshot(pool, sweep.flying.values(), over=len(sweep.done), total=sweep.total))
 
             return play(pool, platform, requests, in_flight=in_flight, archive=archive, view=draw)
-    except Interrupted:
+    except (Interrupted, ScrimmageError):
         if state and state[0].flying:
-            warn("interrupted; nothing is lost. In flight: " + ", ".join(map(str, state[0].flying)))
+            flying = ", ".join(map(str, state[0].flying))
+            warn(f"nothing is lost; in flight: {flying}. `scrimmage resume` goes on with them")
         raise
 
 
@@ -176,14 +177,15 @@ def show(played: Sweep, json: bool) -> None:
     """Print the rows of a finished sweep, and exit with what they amount to."""
     from producer.sweeps import incomplete
 
+    if played.refused and not played.done:
+        raise played.refused[0]
     if json:
-        print_json({"runs": [row.model_dump(mode="json") for row in played.done]})
+        rows = [row.model_dump(mode="json") for row in played.done]
+        print_json({"runs": rows, "refused": [str(refusal) for refusal in played.refused]})
     else:
         print_rows(played.done)
     for refusal in played.refused:
-        warn(f"refused: {refusal}")
-    if played.refused and not played.done:
-        raise played.refused[0]
+        warn(f"refused: {clean(refusal)}")
     if incomplete(played):
         raise typer.Exit(1)
 

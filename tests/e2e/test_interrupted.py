@@ -51,12 +51,31 @@ def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_
     assert (row["status"], row["tasks_submitted"]) == ("finished", 300)
 
 
+def test_workers_whose_supervisor_was_killed_are_started_again(terminal: Terminal) -> None:
+    running = terminal.start(
+        "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=150", "--json"
+    )
+    running.wait_for_text("tasks ")
+    (supervisor,) = (
+        process
+        for process in psutil.Process(running.process.pid).children()
+        if "workers.supervise" in process.cmdline()
+    )
+    supervisor.kill()
+    ended = running.ended()
+    assert ended.code == 0, ended.err
+    assert "starting them again" in ended.err
+    (row,) = ended.json["runs"]
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 150)
+
+
 @pytest.mark.parametrize(
     ("arguments", "variables", "code", "words"),
     [
         (("run", "--solver", "nobody"), {}, 2, "no worker has the solver 'nobody'"),
-        (("run",), {"SCRIMMAGE_ARENA_KEY": "arena_wrong"}, 3, "API key"),
+        (("run", "--json"), {"SCRIMMAGE_ARENA_KEY": "arena_wrong"}, 3, "API key"),
         (("run",), {"SCRIMMAGE_ARENA_URL": "ftp://arena"}, 2, "SCRIMMAGE_ARENA_URL"),
+        (("run",), {"SCRIMMAGE_SOLVERS": "mine=module"}, 2, "SCRIMMAGE_SOLVERS: expected name=module:Class"),
         (("run", "--platform", "moon"), {}, 2, "moon"),
         (("sweep", "--seeds", "1,x"), {}, 2, "--seeds '1,x'"),
         (("show", "run_x"), {}, 2, "not in the archive"),
@@ -71,6 +90,8 @@ def test_what_is_wrong_is_said_with_its_exit_code(
     assert words in ended.err
     assert ended.code == code
     assert "Traceback" not in ended.err
+    if "--json" in arguments:
+        assert words in ended.json["error"]
 
 
 def test_a_platform_that_does_not_answer_is_an_error_with_a_name_and_an_end(terminal: Terminal) -> None:
