@@ -53,8 +53,17 @@ def situation(settings: Settings, pool: Pool) -> list[Situation]:
         )
         for opening in pool.ledger.openings()
     ]
-    platforms = _Platforms(settings, pool)
     states = pool.ledger.runs()
+    with contextlib.closing(_Platforms(settings, pool)) as platforms:
+        rows += _runs(settings, pool, states, platforms)
+    return rows
+
+
+def _runs(
+    settings: Settings, pool: Pool, states: Sequence[RunState], platforms: _Platforms
+) -> list[Situation]:
+    """The runs of the ledger, then those that are active on a platform alone, then those lost on both."""
+    rows = []
     for state in states:
         submitted = state.counts.get(TaskStatus.SUBMITTED, 0)
         rows.append(
@@ -122,6 +131,10 @@ class _Platforms:
             return f"not known: {error}"
         submitted = sum(task.submitted for task in view.tasks.values())
         return f"{view.status}, {submitted} submitted"
+
+    def close(self) -> None:
+        for platform in self._made.values():
+            platform.close()
 
     def reachable(self) -> list[str]:
         """Platforms for which a key is set here."""

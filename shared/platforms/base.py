@@ -131,6 +131,10 @@ class Platform(Protocol):
         """A run as the platform has it, for a pool that lost its own record. Raises NotFound."""
         ...
 
+    def close(self) -> None:
+        """Close this process's connections to the platform."""
+        ...
+
 
 @dataclass(frozen=True)
 class Standing:

@@ -159,6 +159,9 @@ class ToyPlatform:
     def runs(self, deadline: Deadline) -> list[JsonObject]:
         return [{"run_id": run_id} for run_id in self._redis.hkeys("toy:runs")]
 
+    def close(self) -> None:
+        self._redis.close()
+
     def recall(self, ref: RunRef, deadline: Deadline) -> tuple[Run, RunView]:
         stored = self._redis.hget("toy:runs", ref.run_id)
         if not stored:
