@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from kombu.exceptions import OperationalError
 from pydantic import Field, field_validator
@@ -76,8 +76,14 @@ def broker_url(settings: Settings) -> str:
 
 
 def celery_config(settings: Settings) -> dict[str, Any]:
-    """Celery's settings, the same for workers and senders. Numbers in brackets: issues of celery."""
-    url = broker_url(settings)
+    """Celery's settings, the same for workers and senders. Numbers in brackets: issues of celery.
+
+    A Sentinel's URL names its master: ``sentinel://:PASSWORD@a:26379/0;sentinel://…?master_name=NAME``.
+    """
+    url, _, query = broker_url(settings).partition("?")
+    scheme = urlsplit(url).scheme
+    if scheme != "sentinel" and query:
+        url = f"{url}?{query}"
     config: dict[str, Any] = {
         "broker_url": url,
         # JSON only: a message can never be code.
@@ -119,7 +125,6 @@ def celery_config(settings: Settings) -> dict[str, Any]:
         "visibility_timeout": _VISIBILITY_SECONDS,
         "result_backend_transport_options": {"visibility_timeout": _VISIBILITY_SECONDS},
     }
-    scheme = urlsplit(url).scheme
     if scheme in {"redis", "rediss", "sentinel"}:
         # Fetch a job only when a slot is free. Other brokers go by the prefetch count.
         config["worker_disable_prefetch"] = True
@@ -134,6 +139,9 @@ def celery_config(settings: Settings) -> dict[str, Any]:
             "socket_keepalive": True,
             "health_check_interval": 10,
         }
+    if scheme == "sentinel":
+        master = dict(parse_qsl(query)).get("master_name", "mymaster")
+        config["broker_transport_options"]["master_name"] = master
     if scheme == "rediss":
         config["broker_use_ssl"] = {"ssl_cert_reqs": "required"}
     return config

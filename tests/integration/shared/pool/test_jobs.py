@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import socket
+import subprocess
 import time
 from pathlib import Path
 
@@ -17,8 +18,10 @@ from shared.models import Kind, RunRef
 from shared.pool.connection import connect
 from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, Jobs
 from shared.pool.pool import Pool
-from shared.pool.server import RedisServer
+from shared.pool.server import RedisServer, find_binary
 from shared.settings import Settings
+from tests.support.brokers import free_port
+from tests.support.playing import wait_for
 
 REF = RunRef(platform="arena", run_id="run_x")
 
@@ -117,3 +120,32 @@ def test_a_forked_child_sends_over_connections_of_its_own(pool: Pool) -> None:
     assert os.waitpid(child, 0)[1] == 0
     pool.jobs.solve(REF, "t03", "baseline", Kind.DEV)
     assert pool.jobs.waiting(QUEUE_SOLVE) == 3
+
+
+def test_jobs_go_to_the_master_that_a_sentinel_names(redis_server: RedisServer, tmp_path: Path) -> None:
+    port = free_port()
+    sentinel = tmp_path / "sentinel.conf"
+    sentinel.write_text(f"port {port}\nsentinel monitor themaster 127.0.0.1 {redis_server.port} 1\n")
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen([find_binary(), sentinel, "--sentinel"], stdout=log, stderr=log)
+    url = f"sentinel://127.0.0.1:{port}/5?master_name=themaster"
+    jobs = Jobs(Settings.load(_env_file=None, redis_url=redis_server.url, broker_url=url))
+    try:
+        with connect(f"redis://127.0.0.1:{port}/0") as client:
+            wait_for(lambda: _answers(client), 10, "the sentinel answers")
+        jobs.solve(REF, "t01", "baseline", Kind.DEV)
+        assert jobs.waiting(QUEUE_SOLVE) == 1
+        with connect(redis_server.url.replace("/0", "/5")) as client:
+            assert message(client, QUEUE_SOLVE)["content-type"] == "application/json"
+            client.flushdb()
+    finally:
+        jobs.close()
+        process.terminate()
+        process.wait(10)
+
+
+def _answers(client: redis.Redis) -> bool:
+    try:
+        return bool(client.ping())
+    except redis.ConnectionError:
+        return False
