@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from producer.cli.output import print_json, results, say
 from producer.interrupt import Interrupted
 
+if TYPE_CHECKING:
+    from emulators.serve import ArenaEmulator
+
 emulate = typer.Typer(help="The platforms as local servers.", no_args_is_help=True)
+
+
+def arena_of_our_own(**options: Any) -> ArenaEmulator:
+    """An arena emulator for a command that plays against one of its own; ends with the command."""
+    from emulators.serve import ArenaEmulator
+
+    return ArenaEmulator.start(**options)
 
 
 @emulate.callback()

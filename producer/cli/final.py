@@ -176,7 +176,7 @@ def _rows(checks: list[Check]) -> list[dict[str, object]]:
 
 def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
     """The same steps against an emulator and in a pool of its own; keeps the record that preflight wants."""
-    from emulators.serve import ArenaEmulator
+    from producer.cli.emulate import arena_of_our_own
     from producer.cli.play import print_rows
     from producer.rehearsal import DEADLINE_SECONDS, faults, fingerprint_of, judge, record, stage
 
@@ -185,7 +185,7 @@ def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
     folder = Path(tempfile.mkdtemp(prefix="rehearsal-", dir=settings.data))
     (folder / "faults.json").write_text(jsonlib.dumps(faults()))
     say(f"rehearsal: {DEADLINE_SECONDS:.0f} s, faults on; everything of it is in {folder}")
-    with ArenaEmulator.start(deadline=DEADLINE_SECONDS, faults=folder / "faults.json") as emulator:
+    with arena_of_our_own(deadline=DEADLINE_SECONDS, faults=folder / "faults.json") as emulator:
         here = stage(settings, folder, emulator.url, emulator.key)
         row, facts, checks = _rehearsed(here, request, accept, json)
         passed, detail = judge(row, emulator.books())
