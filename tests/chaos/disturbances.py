@@ -116,6 +116,12 @@ def finisher_killed_sealing(stage: Stage) -> None:
     _kill_the_finisher_at_a_fault(stage)
 
 
+@disturbance(Setup(tasks=8, seconds=0.2, lease=10.0, rules=(hang("POST /runs/*/finish", 1, 4),)))
+def finisher_killed_under_real_leases(stage: Stage) -> None:
+    """The same with the lease that the pool has by default."""
+    _kill_the_finisher_at_a_fault(stage)
+
+
 @disturbance(Setup(tasks=8, seconds=0.2, rules=(hang(SUBMIT, 3, 3, "after"),)))
 def finisher_killed_submitting(stage: Stage) -> None:
     """kill -9 of the finalizer after some answers were taken whose receipts it never saw."""

@@ -6,8 +6,13 @@ import pytest
 
 from tests.chaos.play import CATALOGUE, play
 
-LONG = {"final-with-everything", "worker-killed-under-real-leases"}
-"""Played by the command alone: they take a minute."""
+LONG = {
+    "far-away",
+    "final-with-everything",
+    "finisher-killed-under-real-leases",
+    "worker-killed-under-real-leases",
+}
+"""Played by the command alone: they take longest."""
 
 
 @pytest.mark.chaos
