@@ -35,15 +35,11 @@ def _log_as_we_do(**_: Any) -> None:
     app.log.redirect_stdouts_to_logger(logging.getLogger("printed"), loglevel="INFO")
 
 
-def _hold_the_lifeline(**_: Any) -> None:
-    leave_with_supervisor()
-
-
 def _start_node(sender: Any, **_: Any) -> None:
     """Once Celery takes jobs: heartbeats, tending, and the watch on deafness begin."""
     Node.of(sender, settings).start()
 
 
+leave_with_supervisor()  # here, not by a signal: Flower loads the app too, and has none
 signals.setup_logging.connect(_log_as_we_do)
-signals.worker_init.connect(_hold_the_lifeline)
 signals.worker_ready.connect(_start_node)
