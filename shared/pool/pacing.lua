@@ -8,7 +8,8 @@
 -- KEYS[3] queue: zset, ticket -> number of arrival
 -- KEYS[4] asked: zset, ticket -> until when it keeps its place unless it asks again
 -- ARGV    clock, action, most (the highest limit), then by action:
---   ask TICKET LEASE    -> {1, epoch}: it has a slot, or {0, us}: ask again in so many
+--   ask TICKET LEASE    -> {1, epoch}: it has a slot, or {0, us, pause}: ask again in so many; nothing begins
+--                          for `pause` us
 --   renew LEASE TICKET… -> nil
 --   done TICKET EPOCH VERDICT PAUSE -> {limit before, limit after}, whole; VERDICT: served, overloaded, or
 --                          unused; PAUSE (us) follows an overload
@@ -55,7 +56,8 @@ if action == 'ask' then
     return { 1, epoch }
   end
   local turn = TURN * math.max(1, before - math.max(free, 0) + 1)
-  return { 0, math.min(LATEST, math.max(paused - NOW, 0) + turn) }
+  local pause = math.max(paused - NOW, 0)
+  return { 0, math.min(LATEST, pause + turn), pause }
 end
 
 if action == 'renew' then

@@ -35,6 +35,9 @@ LEASE = 10.0
 PAUSE = 1.0
 """Seconds without a new call after an overload that named no time."""
 
+LONGEST_WAIT = 10.0
+"""Seconds of a pause that a caller waits out; a longer one is better waited for without holding a thread."""
+
 log = structlog.get_logger(__name__)
 
 
@@ -95,7 +98,7 @@ class Pacing:
 
         Raises:
             DeadlinePassed: there was none before the deadline.
-            Unavailable: Redis was away until the deadline.
+            Unavailable: the endpoint wants a long pause (``after`` says how long), or Redis was away.
         """
         slot = self._wait(uuid.uuid4().hex, deadline)
         self._hold(slot.ticket)
@@ -114,9 +117,11 @@ class Pacing:
     def _wait(self, ticket: str, deadline: Deadline) -> Slot:
         try:
             while True:
-                granted, number = self._call("ask", ticket, _micros(self._lease), deadline=deadline)
+                granted, number, *pause = self._call("ask", ticket, _micros(self._lease), deadline=deadline)
                 if granted:
                     return Slot(ticket, number)
+                if pause[0] > LONGEST_WAIT * 1e6:
+                    raise Unavailable(f"{self.name} asked for a long pause", after=pause[0] / 1e6)
                 wait = number / 1e6 * random.uniform(0.75, 1.0)  # noqa: S311 - jitter
                 time.sleep(min(wait, deadline.left()))
                 deadline.check(f"a call with {self.name}: all slots stayed in use")

@@ -8,7 +8,6 @@ content.
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -99,8 +98,8 @@ class Endpoint:
         self._priced_until = float("inf") if price else 0.0
         self._pricing = threading.Lock()
         self._timeout = timeout
+        self._json_object = False
         self._clock = clock
-        self._pid = os.getpid()
         self._client = httpx.Client(
             headers={"authorization": f"Bearer {key}", "user-agent": f"scrimmage/{version('scrimmage')}"},
             follow_redirects=False,
@@ -151,8 +150,12 @@ class Endpoint:
             NotAuthorised, SettingsError, Refused: another try would end the same way.
         """
         status, headers, data = self._exchange(body, deadline.sooner(self._timeout))
+        if status >= 400 and not self._json_object and _rejects_schema(body, data):
+            log.info("model.schema_sent_otherwise", url=self.url)
+            self._json_object = True
+            status, headers, data = self._exchange(body, deadline.sooner(self._timeout))
         if not 200 <= status < 300:
-            raise self._failure(status, headers, _said(data))
+            raise self._failure(status, headers, data)
         try:
             answer = json.loads(data)
         except (ValueError, RecursionError):
@@ -160,7 +163,7 @@ class Endpoint:
         error = answer.get("error") if isinstance(answer, dict) else None
         if error:
             code = error.get("code") if isinstance(error, dict) else None
-            raise self._failure(code if isinstance(code, int) else 500, headers, _said(data))
+            raise self._failure(code if isinstance(code, int) else 500, headers, data)
         try:
             completion = Completion.read(data)
         except ValueError as wrong:
@@ -188,6 +191,8 @@ class Endpoint:
         return price or GUESS
 
     def _exchange(self, body: bytes, until: Deadline) -> tuple[int, Mapping[str, str], bytes]:
+        if self._json_object:
+            body = _as_json_object(body)
         seconds = max(until.left(), 0.001)
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
         headers = {"content-type": "application/json"}
@@ -207,10 +212,12 @@ class Endpoint:
             words = self._clean(f"{type(error).__name__}: {error}")
             raise Miss(words, lost=not isinstance(error, _NOT_SENT)) from None  # the error holds the key
 
-    def _failure(self, code: int, headers: Mapping[str, str], said: str) -> Miss | Refused | SettingsError:
+    def _failure(self, code: int, headers: Mapping[str, str], data: bytes) -> Miss | Refused | SettingsError:
         """What an error means, whether it came as a status or inside HTTP 200."""
+        said = _said(data)
         words = self._clean(f"{code}: {said}" if said else f"{code} without a message")
-        if code in {401, 402, 403}:
+        moderated = code == 403 and b'"flagged_input"' in data  # OpenRouter's moderation: not about the key
+        if code in {401, 402, 403} and not moderated:
             return NotAuthorised(f"the model's endpoint {self.url} refuses the key: {words}", status=code)
         if code == 404:
             return SettingsError(f"no model {self.model!r} at {self.url}: {words}; set SCRIMMAGE_MODEL")
@@ -222,6 +229,20 @@ class Endpoint:
 
     def _clean(self, text: str) -> str:
         return printable(text.replace(self._key, "[key]"))
+
+
+def _rejects_schema(body: bytes, answer: bytes) -> bool:
+    """Whether an error is about how the schema was sent, not about the request."""
+    return b'"json_schema"' in body and b"response_format" in answer
+
+
+def _as_json_object(body: bytes) -> bytes:
+    """The same request with its schema sent as llama-cpp-python's server takes it."""
+    request = json.loads(body)
+    form = request.get("response_format", {})
+    if form.get("type") == "json_schema":
+        request["response_format"] = {"type": "json_object", "schema": form["json_schema"]["schema"]}
+    return json.dumps(request, ensure_ascii=False).encode(errors="replace")
 
 
 def _said(data: bytes) -> str:

@@ -33,7 +33,7 @@ from shared.errors import CapReached, DeadlinePassed, Refused, SettingsError, Un
 from shared.models import JsonObject
 from shared.platforms.retry import back_off
 from shared.pool.ledger import Lease
-from shared.pool.pacing import Pacing
+from shared.pool.pacing import LONGEST_WAIT, Pacing
 from shared.pool.replays import Replays
 from shared.pool.spend import Caps, Spend, micro_dollars
 from workers.model import json_text
@@ -146,6 +146,8 @@ class Model:
                 return self._once(body, label)
             except Miss as caught:
                 miss = caught
+            if miss.after is not None and miss.after > LONGEST_WAIT:
+                break
             if attempt + 1 < TRIES and not miss.overload:  # after an overload the pacing makes all wait
                 pause = max(back_off(attempt, self._chance), miss.after or 0.0)
                 self._sleep(min(pause, self._deadline.left()))

@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from shared.deadline import Deadline
-from shared.errors import DeadlinePassed
+from shared.errors import DeadlinePassed, Unavailable
 from shared.pool import keys
 from shared.pool.connection import Patient
 from shared.pool.pacing import Pacing, Slot
@@ -103,8 +103,9 @@ def test_nothing_begins_during_the_pause_that_was_asked_for(call: Call, clock: H
     assert ask(call, "a")
     call("done", "a", 0, "overloaded", 7 * SECOND)
     clock.advance(3)
-    granted, wait = call("ask", "b", 10 * SECOND)
-    assert (granted, wait > 0) == (0, True)
+    granted, wait, pause = call("ask", "b", 10 * SECOND)
+    assert (granted, pause) == (0, 4 * SECOND)
+    assert 0 < wait <= pause
     clock.advance(4.1)
     assert ask(call, "b")
 
@@ -178,6 +179,15 @@ def test_each_change_is_logged_with_its_reason(pacing: Pacing) -> None:
     (entry,) = [entry for entry in logs if entry["event"] == "pacing.limit"]
     assert (entry["before"], entry["after"], entry["reason"]) == (8, 4, "429: slow down")
     assert pacing.state().paused_for > 0
+
+
+def test_a_long_pause_is_not_waited_out_with_a_thread_in_hand(pacing: Pacing) -> None:
+    with pacing.slot(Deadline.after(5)) as slot:
+        slot.overloaded("429", 60)
+    with pytest.raises(Unavailable) as caught, pacing.slot(Deadline.after(300)):
+        pass
+    assert caught.value.after == pytest.approx(60, abs=2)
+    assert pacing.state().waiting == 0
 
 
 def test_a_call_that_failed_otherwise_changes_nothing(pacing: Pacing) -> None:

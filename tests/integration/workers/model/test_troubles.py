@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from emulators.arena.scenario import build
 from emulators.clock import Clock
@@ -14,7 +19,7 @@ from emulators.model.app import PREFIX, ModelApp
 from emulators.model.options import ModelOptions
 from emulators.serve import ModelEmulator
 from emulators.server import ThreadedServer
-from shared.errors import Unavailable
+from shared.errors import NotAuthorised, Refused, SettingsError, Unavailable
 from shared.pool.pacing import Pacing
 from shared.settings import fingerprint
 from tests.support.model import Playing
@@ -106,3 +111,66 @@ def test_calls_at_a_time_are_cut_to_what_the_endpoint_bears(play: Play, stand_in
     assert pacing.state().limit <= 4
     totals = tasks[0].pool.spend.totals(tasks[0].ref)
     assert totals.unsettled == 0
+
+
+def test_an_endpoint_that_takes_schemas_in_another_form_is_asked_in_that_form(play: Play) -> None:
+    """llama-cpp-python's server knows no ``json_schema`` and answers 500."""
+    forms: list[str] = []
+
+    async def complete(http: Request) -> Response:
+        form = (await http.json())["response_format"]
+        forms.append(form["type"])
+        if form["type"] == "json_schema":
+            return JSONResponse({"error": {"message": "response_format: unknown type"}}, 500)
+        return JSONResponse({"choices": [{"message": {"content": json.dumps(form["schema"])}}]})
+
+    with ThreadedServer(Starlette(routes=[Route("/chat/completions", complete, methods=["POST"])])) as server:
+        task = play(server.url)
+        schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+        assert [task.model.chat(QUESTION, schema=schema).parsed for _ in range(2)] == [schema, schema]
+    assert forms == ["json_schema", "json_object", "json_object"]
+
+
+@pytest.mark.parametrize(
+    ("code", "more", "kind"),
+    [
+        (402, {}, NotAuthorised),
+        (403, {}, NotAuthorised),
+        (403, {"metadata": {"reasons": ["x"], "flagged_input": "y"}}, Refused),
+        (400, {}, Refused),
+        (404, {}, SettingsError),
+    ],
+)
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_another_try_cannot_change_is_told_apart(
+    play: Play, code: int, more: dict[str, object], kind: type[Exception], inside: bool
+) -> None:
+    calls = 0
+
+    async def refuse(_: Request) -> Response:
+        nonlocal calls
+        calls += 1
+        error = {"error": {"code": code, "message": "no", **more}}
+        return JSONResponse(error, 200 if inside else code)
+
+    with ThreadedServer(Starlette(routes=[Route("/chat/completions", refuse, methods=["POST"])])) as server:
+        task = play(server.url)
+        with pytest.raises(kind) as caught:
+            task.model.chat(QUESTION)
+    assert type(caught.value) is kind
+    assert calls == 1
+    assert task.pool.spend.totals(task.ref).usd == 0
+
+
+def test_an_endpoint_that_wants_a_long_pause_is_left_alone_and_holds_no_thread(play: Play) -> None:
+    async def refuse(_: Request) -> Response:
+        return JSONResponse({"error": {"message": "slow down"}}, 429, {"retry-after": "60"})
+
+    with ThreadedServer(Starlette(routes=[Route("/chat/completions", refuse, methods=["POST"])])) as server:
+        task = play(server.url)
+        for _ in range(2):
+            with pytest.raises(Unavailable) as caught:
+                task.model.chat(QUESTION)
+            assert caught.value.after is not None
+            assert caught.value.after > 50
+    assert task.pool.spend.totals(task.ref).calls == 1
