@@ -79,10 +79,11 @@ class LocalPlay:
     model_url: str | None
     workspaces: Workspaces = field(default_factory=lambda: Workspaces(LocalParse()))
     kept: dict[str, str] = field(default_factory=dict)
+    run_id: str = ""
 
     def __post_init__(self) -> None:
         scenario = self.scenario
-        self.run_id = f"run_{scenario.theme}_{scenario.seed}_{scenario.variation}"
+        self.run_id = self.run_id or f"run_{scenario.theme}_{scenario.seed}_{scenario.variation}"
         tasks = tuple(
             Task(run_id=self.run_id, task_id=t.task_id, instruction=t.instruction, level=t.level)
             for t in scenario.tasks
@@ -91,6 +92,9 @@ class LocalPlay:
         open_run(self.pool.ledger, self.run)
         self.settings = settings_for(self.model_url or "http://127.0.0.1:9", model_timeout=SECONDS)
         self.models = Models(self.settings, self.pool)
+
+    def close(self) -> None:
+        self.models.close()
 
     def all(self) -> Iterator[Played]:
         return (self.play(task) for task in self.scenario.tasks)

@@ -3,8 +3,8 @@
 The effects of a plan are weighed together: each by the hard rules (``Guard``), by its kind, which the
 instruction must leave room for (``wording``), and by its subjects, which the instruction must name or lead to
 by the registers, or which the plan's steps must have found. A plan of which an effect breaks a hard rule that
-the task does not touch has obeyed something else than the task: then only what the instruction asks for in so
-many words remains.
+the task does not touch has obeyed something else than the task: then releases, messages and the like remain
+only where the instruction asks for them in so many words.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from workers.solvers.desk import Desk, Row
 
 _LETTERS = frozenset({"txt", "md", "pdf", "docx", "odt"})
+_FOUND = frozenset({"revoke", "rotate", "block"})
+"""Kinds whose subjects decide by themselves: steps find them. Who is released is named by whoever asks."""
 _TEXTS = frozenset({"op", "ops", "text", "subject", "body", "content"})
 _EVERY = re.compile(r"\b(?:all|every|each|any)\b", re.IGNORECASE)
 
@@ -83,7 +85,7 @@ class Request:
         known = json.dumps([*found], ensure_ascii=False)
         singles = [[(single, self._forbidden(single)) for single in _singles(effect)] for effect in effects]
         foreign = any(no is not None and not no.called_for for listed in singles for _, no in listed)
-        kinds = self._wording.narrow if foreign else self._wording.wide
+        kinds = self._wording.narrow | (self._wording.wide & _FOUND) if foreign else self._wording.wide
         kept: list[Effect] = []
         refusals: list[Refusal] = []
         for effect, listed in zip(effects, singles, strict=True):

@@ -59,6 +59,8 @@ def judge(plan: Plan, done: Done, request: Request) -> Judged:
     """Check what came of a plan."""
     if plan.outcome is not Outcome.OK:
         return Judged(tuple(_refusal(plan)), ())
+    if not plan.steps and not plan.effects and plan.answer is None:
+        return Judged((Finding("the plan is empty: no steps, no answer, no effects"),), ())
     weighed = request.weigh(done.effects, done.found)
     findings = [*_answer(done, request.instruction)]
     findings += [Finding(f"effect refused by {no.rule}: {no.reason}", False) for no in weighed.refusals]

@@ -170,6 +170,8 @@ class BadPlan(Exception):
 
 def parse(value: JsonValue) -> Plan:
     """Read a plan from the model's JSON. Raises BadPlan with what is wrong, and where."""
+    if not isinstance(value, dict) or not value.keys() & {"outcome", "steps", "read"}:
+        raise BadPlan("not a plan: no JSON object with outcome and steps, or one that breaks off")
     try:
         return Plan.model_validate(value)
     except ValidationError as error:
