@@ -90,8 +90,9 @@ def _play(request: RunRequest, confirm: str | None, accept: list[str], *, wait: 
             _confirm(preflight, confirm)
             if wait:
                 run.wait_for_window(say)
-                checks = _go_again(preflight, accept, json)
-            ref = _start(run, preflight)
+                ref = run.under_way()  # another start may have waited too
+                checks = checks if ref else _go_again(preflight, accept, json)
+            ref = ref or _start(run, preflight)
         played = _follow(local.settings, local.pool, ref)
     archive = Archive(settings.archive)
     receipts = [str(archive.folder(row.ref) / "receipt.txt") for row in played.done]
@@ -137,9 +138,9 @@ def _go(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
 
 
 def _go_again(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
-    """The checks once more after a wait; what passes by itself gets a few minutes for it."""
+    """The checks once more after a wait; what is wrong here gets a few minutes to be put right."""
     end = time.monotonic() + AFTER_WAIT_SECONDS
-    while time.monotonic() < end and _no_go(preflight.run(), accept) is not None:
+    while isinstance(_no_go(preflight.run(), accept), SettingsError) and time.monotonic() < end:
         time.sleep(5)
     return _go(preflight, accept, json)
 

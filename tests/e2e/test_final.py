@@ -80,7 +80,7 @@ def test_two_starts_that_wait_for_the_window_play_one_run(tmp_path: Path) -> Non
             wrong = terminal.run("final", "--solver", "careful", "--wait", *ACCEPTED[:-1], "Team 2")
             assert wrong.code == 2, wrong.err
             assert "is not the team's name" in wrong.err
-            command = ("final", "--solver", "careful", "--wait", "--json", *ACCEPTED)
+            command = ("final", "--solver", "unhurried", "--wait", "--json", *ACCEPTED)
             starts = [terminal.start(*command) for _ in range(2)]
             ends = [start.ended() for start in starts]
         finally:
@@ -118,11 +118,12 @@ def test_a_killed_final_is_rejoined_and_sealed_before_its_deadline(tmp_path: Pat
 
 
 @pytest.mark.optin
+@pytest.mark.timeout(400)
 def test_a_rehearsal_passes_and_is_what_preflight_asks_for(tmp_path: Path) -> None:
     with ArenaEmulator.start() as emulator:
         terminal = terminal_for(tmp_path, emulator)
         rehearsed = terminal.run(
-            "final", "--rehearse", "--solver", "careful", "--accept", "working tree", "--json", seconds=110
+            "final", "--rehearse", "--solver", "careful", "--accept", "working tree", "--json", seconds=300
         )
         assert rehearsed.code == 0, rehearsed.err
         assert rehearsed.json["rehearsal"]["passed"] is True
