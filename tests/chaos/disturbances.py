@@ -10,7 +10,7 @@ import psutil
 
 from shared.models import Kind, RunStatus
 from tests.chaos.disturbance import disturbance
-from tests.chaos.stage import NODES, Setup, Stage, kill
+from tests.chaos.stage import Setup, Stage, kill
 from tests.support.played_arena import Rule
 from tests.support.playing import wait_for
 
@@ -45,13 +45,13 @@ def calm(stage: Stage) -> None:
 # -- processes
 
 
-@disturbance(Setup(tasks=16, seconds=1.0))
+@disturbance(Setup(tasks=16, seconds=1.0, processes=2))
 def worker_killed(stage: Stage) -> None:
-    """kill -9 of the process that solves."""
+    """kill -9 of one of two processes that solve, as a machine has by default."""
     _kill_a_worker(stage)
 
 
-@disturbance(Setup(tasks=16, seconds=1.0, lease=10.0))
+@disturbance(Setup(tasks=16, seconds=1.0, processes=2, lease=10.0))
 def worker_killed_under_real_leases(stage: Stage) -> None:
     """The same with the lease that the pool has by default."""
     _kill_a_worker(stage)
@@ -206,7 +206,7 @@ def strangers(stage: Stage) -> None:
         folder.mkdir(parents=True)
         (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: scrimmage\nVersion: 99.0\n")
         stranger = stage.add_machine(PYTHONPATH=f"{folder.parent}")
-    stranger.workers.wait_until_live(len(NODES), 60)
+    stage.until_live(stranger)
     stage.open()
 
 

@@ -42,8 +42,6 @@ from tests.support.played_arena import Rule
 from tests.support.playing import wait_for
 from tests.support.supervised import Supervised, variables_of
 
-NODES = ("solve1", "final", "finish")
-
 
 @dataclass(frozen=True)
 class Setup:
@@ -54,8 +52,9 @@ class Setup:
         kind: of its runs.
         seconds: that each solve takes.
         lease: seconds of a lease; the pool's default is 10.
-        machines: worker machines, each with one node to solve, one to finish, one for a final run.
-        threads: solves at a time on each of them.
+        machines: worker machines, each with a node to finish and one for a final run.
+        processes: nodes to solve, on each of them.
+        threads: solves at a time on each such node.
         cuttable: every machine reaches Redis and platform through proxies of its own.
         rules: faults of the platform.
         deadline: seconds of a final run.
@@ -68,6 +67,7 @@ class Setup:
     seconds: float = 0.5
     lease: float = 2.0
     machines: int = 1
+    processes: int = 1
     threads: int = 4
     cuttable: bool = False
     rules: tuple[Rule, ...] = ()
@@ -144,7 +144,7 @@ class Stage:
         for _ in range(self.setup.machines):
             self.add_machine()
         for machine in self.machines:
-            machine.workers.wait_until_live(len(NODES), 60)
+            self.until_live(machine)
 
     def _settings(self, redis_url: str, arena_url: str) -> Settings:
         return Settings.load(
@@ -176,13 +176,18 @@ class Stage:
         workers = Supervised(
             settings,
             self.folder,
-            *("--role", "both", "--processes", "1", "--threads", str(self.setup.threads), "--warm", "20"),
+            *("--role", "both", "--processes", str(self.setup.processes)),
+            *("--threads", str(self.setup.threads), "--warm", "20"),
             environment={"CHAOS_SECONDS": str(self.setup.seconds), **environment},
         )
         self._ends.callback(workers.stop, signal.SIGQUIT)
         machine = Machine(workers, to_redis, to_platform)
         self.machines.append(machine)
         return machine
+
+    def until_live(self, machine: Machine) -> None:
+        """Wait for the heartbeats of a machine's nodes."""
+        machine.workers.wait_until_live(self.setup.processes + 2, 60)
 
     def nodes(self, name: str) -> list[psutil.Process]:
         """The processes of all nodes of that name."""
