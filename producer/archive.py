@@ -30,7 +30,7 @@ from urllib.parse import quote
 from pydantic import ConfigDict
 
 from producer.summary import Summary, summarise
-from shared.errors import ScrimmageError, UsageError
+from shared.errors import ScrimmageError, SettingsError, UsageError
 from shared.models import (
     EffectResult,
     Grade,
@@ -94,6 +94,17 @@ class Archive:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+
+    def check(self) -> None:
+        """Make the folder, before anything is played for it. Raises SettingsError where it cannot be used."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=self.root).close()
+        except OSError as error:
+            raise SettingsError(
+                f"the archive {self.root} cannot be written: {error.strerror}; "
+                "set SCRIMMAGE_ARCHIVE to another folder"
+            ) from None
 
     def folder(self, ref: RunRef) -> Path:
         return self.root / _name(ref.platform) / _name(ref.run_id)

@@ -83,14 +83,18 @@ def local_pool(
 
 def running_pool(settings: Settings) -> Settings | None:
     """Settings of the local pool that another command of this folder has running; None: there is none."""
+    from shared.pool.server import RedisServer
+
     if settings.redis_url is not None:
         return None
     try:
         found = json.loads(_announcement(settings).read_text())
         os.kill(int(found["pid"]), 0)
-        return _with(settings, redis_url=str(found["redis_url"]))
+        url = str(found["redis_url"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
+    # After a crash the pid may be another process's by now; the lock on the folder is nobody else's.
+    return _with(settings, redis_url=url) if RedisServer.running(settings.data / "redis") == url else None
 
 
 def _with(settings: Settings, **changes: Any) -> Settings:

@@ -154,6 +154,7 @@ def follow(settings: Settings, pool: Pool, requests: list[RunRequest], in_flight
 
     platform: Platform = registry.create(requests[0].platform, settings, pool)
     archive = Archive(settings.archive)
+    archive.check()
     kept = archive.save_due(pool)
     if kept:
         say(f"archived {len(kept)} runs that had ended meanwhile")
