@@ -78,11 +78,13 @@ def broker_url(settings: Settings) -> str:
 def celery_config(settings: Settings) -> dict[str, Any]:
     """Celery's settings, the same for workers and senders. Numbers in brackets: issues of celery.
 
-    A Sentinel's URL names its master: ``sentinel://:PASSWORD@a:26379/0;sentinel://…?master_name=NAME``.
+    A Sentinel's URL names its master: ``sentinel://:PASSWORD@a:26379/0;sentinel://…?master_name=NAME``. A URL
+    with TLS may name files: ``?ssl_ca_certs=…&ssl_certfile=…&ssl_keyfile=…``.
     """
     url, _, query = broker_url(settings).partition("?")
     scheme = urlsplit(url).scheme
-    if scheme != "sentinel" and query:
+    asked = dict(parse_qsl(query))
+    if query and scheme in {"redis", "rediss"}:
         url = f"{url}?{query}"
     config: dict[str, Any] = {
         "broker_url": url,
@@ -140,10 +142,14 @@ def celery_config(settings: Settings) -> dict[str, Any]:
             "health_check_interval": 10,
         }
     if scheme == "sentinel":
-        master = dict(parse_qsl(query)).get("master_name", "mymaster")
-        config["broker_transport_options"]["master_name"] = master
+        config["broker_transport_options"]["master_name"] = asked.get("master_name", "mymaster")
     if scheme == "rediss":
         config["broker_use_ssl"] = {"ssl_cert_reqs": "required"}
+    if scheme == "amqps":
+        # The library checks the host's name only where it is given one; None stands for the URL's.
+        names = {"ca_certs": "ssl_ca_certs", "certfile": "ssl_certfile", "keyfile": "ssl_keyfile"}
+        files = {name: asked[ours] for name, ours in names.items() if ours in asked}
+        config["broker_use_ssl"] = {"server_hostname": None, **files}
     return config
 
 

@@ -106,3 +106,19 @@ def test_rabbitmq_s_refusal_of_the_password_is_a_wrong_setting(redis_url: str, t
             jobs.ping()
         assert "MARKED" not in str(refused.value)
         jobs.close()
+
+
+def test_rabbitmq_s_certificate_is_checked_down_to_the_host_s_name(
+    redis_url: str, certificates: Certificates, tmp_path: Path
+) -> None:
+    trusted = f"?ssl_ca_certs={certificates.authority}"
+    with RabbitMQ.start(tmp_path / "rabbitmq", certificates) as rabbitmq:
+        jobs = Jobs(settings(redis_url=redis_url, broker_url=rabbitmq.tls_url + trusted))
+        jobs.ping()
+        jobs.close()
+        elsewhere = rabbitmq.tls_url.replace("127.0.0.1", "127.0.0.2")
+        for url in (rabbitmq.tls_url, elsewhere + trusted):
+            jobs = Jobs(settings(redis_url=redis_url, broker_url=url))
+            with pytest.raises(SettingsError, match="certificate"):
+                jobs.ping()
+            jobs.close()

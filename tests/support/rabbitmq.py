@@ -12,7 +12,7 @@ from typing import Self
 
 from kombu import Connection
 
-from tests.support.brokers import free_port
+from tests.support.brokers import Certificates, free_port
 from tests.support.playing import wait_for
 
 BINARIES = Path("/usr/lib/rabbitmq/bin")
@@ -24,9 +24,10 @@ class RabbitMQ:
 
     Args:
         folder: for its data, logs and settings; what is durable survives ``restart``.
+        certificates: listen with TLS as well; ``tls_url`` leads there and does not say who vouches for it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, certificates: Certificates | None = None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
         self._port = free_port()
@@ -36,6 +37,16 @@ class RabbitMQ:
             f"default_user = {USER}",
             f"default_pass = {PASSWORD}",
         ]
+        tls_port = free_port()
+        self.tls_url = f"amqps://{USER}:{PASSWORD}@127.0.0.1:{tls_port}//"
+        if certificates is not None:
+            settings += [
+                f"listeners.ssl.1 = 127.0.0.1:{tls_port}",
+                f"listeners.ssl.2 = 127.0.0.2:{tls_port}",
+                f"ssl_options.cacertfile = {certificates.authority}",
+                f"ssl_options.certfile = {certificates.server}",
+                f"ssl_options.keyfile = {certificates.server_key}",
+            ]
         (folder / "rabbitmq.conf").write_text("\n".join(settings) + "\n")
         (folder / "plugins").write_text("[].\n")
         self._environment = {
@@ -55,9 +66,9 @@ class RabbitMQ:
 
     @classmethod
     @contextmanager
-    def start(cls, folder: Path) -> Iterator[Self]:
+    def start(cls, folder: Path, certificates: Certificates | None = None) -> Iterator[Self]:
         assert (BINARIES / "rabbitmq-server").exists(), "apt-get install rabbitmq-server"
-        node = cls(folder)
+        node = cls(folder, certificates)
         try:
             node._launch()
             yield node

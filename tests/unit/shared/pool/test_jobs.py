@@ -83,6 +83,18 @@ def test_a_broker_behind_tls_is_verified() -> None:
     assert celery_config(make(redis_url="rediss://one/0"))["broker_use_ssl"] == {"ssl_cert_reqs": "required"}
 
 
+def test_a_rabbitmq_behind_tls_is_verified_with_its_host_s_name() -> None:
+    config = celery_config(make(redis_url="redis://one/0", broker_url="amqps://two//?ssl_ca_certs=/ca.pem"))
+    assert config["broker_url"] == "amqps://two//"
+    assert config["broker_use_ssl"] == {"server_hostname": None, "ca_certs": "/ca.pem"}
+
+
+def test_a_sentinel_s_master_is_named_by_the_url() -> None:
+    config = celery_config(make(redis_url="redis://one/0", broker_url="sentinel://a:1/0?master_name=mine"))
+    assert config["broker_url"] == "sentinel://a:1/0"
+    assert config["broker_transport_options"]["master_name"] == "mine"
+
+
 def test_no_key_is_in_the_settings_that_workers_share() -> None:
     settings = make(
         redis_url="redis://one/0", arena_key=SecretStr("arena_secret"), model_key=SecretStr("sk-x")
