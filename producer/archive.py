@@ -139,13 +139,6 @@ class Archive:
         pool.ledger.archived(ref)
         return target
 
-    def save_due(self, pool: Pool) -> list[RunRef]:
-        """Archive what ended while nobody was there to do it (the command that started it died)."""
-        due = [state.ref for state in pool.ledger.runs() if state.status.final and not state.archived]
-        for ref in due:
-            self.save(pool, ref)
-        return due
-
     def load(self, ref: RunRef) -> ArchivedRun:
         """Read a run back. Raises UsageError where the archive has none of that name."""
         folder = self.folder(ref)

@@ -15,7 +15,7 @@ from producer.archive import Archive
 from producer.notebook import Note, Notebook
 from producer.runs import rebuild, settle
 from producer.summary import Summary
-from producer.sweeps import Sweep, play
+from producer.sweeps import Sweep, close_due, play
 from producer.watch import Progress, snapshot
 from shared.deadline import Deadline
 from shared.errors import ScrimmageError, SettingsError
@@ -174,7 +174,7 @@ def resume_all(settings: Settings, pool: Pool, console: Console, say: Callable[[
     """Bring back what Redis lost, settle openings, follow what is in flight, archive what ended meanwhile."""
     platforms = _Platforms(settings, pool)
     archive = Archive(settings.archive)
-    kept = archive.save_due(pool)
+    kept = close_due(pool, archive)
     if kept:
         say(f"archived {len(kept)} runs that had ended meanwhile")
     for note in _lost(settings, pool):

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 from producer.notebook import Note, Notebook
 from shared.deadline import Deadline
-from shared.errors import NotFound, Refused, Unavailable, Unclear
+from shared.errors import NotFound, Refused, SettingsError, Unavailable, Unclear
 from shared.models import Receipt, Run, RunRef, RunRequest, RunView
 from shared.platforms.base import Platform
 from shared.pool import timing
@@ -51,7 +51,7 @@ def begin(
         run = platform.open(request, platform.prepare(request), request_id)
     except Unclear:
         raise
-    except (Refused, Unavailable) as error:
+    except (Refused, SettingsError, Unavailable) as error:
         pool.ledger.reject(request_id, str(error))
         notebook.forget(request_id)
         raise

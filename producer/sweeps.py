@@ -95,7 +95,7 @@ def play(
             openings = [future for future in openings if not _opened(future, sweep)]
             for ref in _over(pool, platform, archive, sweep):
                 del sweep.flying[ref]
-                closings.append(threads.submit(_close, pool, archive, ref))
+                closings.append(threads.submit(close_run, pool, archive, ref))
             closings = [future for future in closings if not _closed(future, sweep)]
             hand_out(pool)
             view(sweep)
@@ -139,7 +139,14 @@ def _bring_back(pool: Pool, platform: Platform, ref: RunRef) -> None:
         raise ScrimmageError(f"{ref} is in the ledger no more, and cannot be found again from here")
 
 
-def _close(pool: Pool, archive: Archive, ref: RunRef) -> Summary:
+def _closed(future: Future[Summary], sweep: Sweep) -> bool:
+    if not future.done():
+        return False
+    sweep.done.append(future.result())
+    return True
+
+
+def close_run(pool: Pool, archive: Archive, ref: RunRef) -> Summary:
     """Archive a run that is over, unless another command did, and let go of its note.
 
     The note is read first: of two commands that close one run neither finds run and note gone half-way.
@@ -157,11 +164,12 @@ def _close(pool: Pool, archive: Archive, ref: RunRef) -> Summary:
     return archived.summary
 
 
-def _closed(future: Future[Summary], sweep: Sweep) -> bool:
-    if not future.done():
-        return False
-    sweep.done.append(future.result())
-    return True
+def close_due(pool: Pool, archive: Archive) -> list[Summary]:
+    """Close what ended while nobody was there to do it (the command that started it died)."""
+    states = pool.ledger.runs()
+    return [
+        close_run(pool, archive, state.ref) for state in states if state.status.final and not state.archived
+    ]
 
 
 def incomplete(sweep: Sweep) -> bool:

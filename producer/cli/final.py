@@ -73,38 +73,48 @@ def _play(request: RunRequest, confirm: str | None, accept: list[str], *, wait: 
     from producer.final import FinalRun, with_finals
     from producer.local import any_pool
     from producer.preflight import Preflight
-    from producer.sweeps import incomplete
+    from producer.sweeps import close_due
     from shared.platforms import registry
 
     settings = Settings.load()
+    archive = Archive(settings.archive)
+    checks: list[Check] = []
     with any_pool(settings, say) as local:
         platform = with_finals(registry.create(request.platform, local.settings, local.pool))
         run = FinalRun(local.pool, platform, request)
-        ref = run.under_way()
-        checks: list[Check] = []
-        if ref is not None:
-            say(f"{ref} is under way: rejoining it")
-        else:
-            preflight = Preflight(local.settings, local.pool, platform, request, waits=wait)
-            checks = _go(preflight, accept, json)
-            _confirm(preflight, confirm)
-            if wait:
-                run.wait_for_window(say)
-                ref = run.under_way()  # another start may have waited too
-                checks = checks if ref else _go_again(preflight, accept, json)
-            ref = ref or _start(run, preflight)
-        played = _follow(local.settings, local.pool, ref)
-    archive = Archive(settings.archive)
-    receipts = [str(archive.folder(row.ref) / "receipt.txt") for row in played.done]
+        rows = [row for row in close_due(local.pool, archive) if row.kind == Kind.FINAL]
+        if not rows:
+            ref = run.under_way()
+            if ref is not None:
+                say(f"{ref} is under way: rejoining it")
+            else:
+                preflight = Preflight(local.settings, local.pool, platform, request, waits=wait)
+                checks, ref = _begin(run, preflight, confirm, accept, wait=wait, json=json)
+            rows = _follow(local.settings, local.pool, ref).done
+    receipts = [str(archive.folder(row.ref) / "receipt.txt") for row in rows]
     if json:
-        rows = [row.model_dump(mode="json") for row in played.done]
-        print_json({"preflight": _rows(checks), "runs": rows, "receipt": receipts[0] if receipts else None})
+        shown = [row.model_dump(mode="json") for row in rows]
+        print_json({"preflight": _rows(checks), "runs": shown, "receipt": receipts[0] if receipts else None})
     else:
-        print_rows(played.done)
+        print_rows(rows)
         for path in receipts:
             say(f"receipt  {path}")
-    if incomplete(played):
+    if not all(row.complete for row in rows):
         raise typer.Exit(1)
+
+
+def _begin(
+    run: FinalRun, preflight: Preflight, confirm: str | None, accept: list[str], *, wait: bool, json: bool
+) -> tuple[list[Check], RunRef]:
+    """From the preflight to a run that has begun."""
+    checks = _go(preflight, accept, json)
+    _confirm(preflight, confirm)
+    if wait:
+        run.wait_for_window(say)
+        if (ref := run.under_way()) is not None:  # another start has waited too
+            return checks, ref
+        checks = _go_again(preflight, accept, json)
+    return checks, _start(run, preflight)
 
 
 def _start(run: FinalRun, preflight: Preflight) -> RunRef:

@@ -148,14 +148,14 @@ def follow(settings: Settings, pool: Pool, requests: list[RunRequest], in_flight
     """Play requests with live progress; where it breaks off say what is in flight, and how to go on."""
     from producer.archive import Archive
     from producer.interrupt import Interrupted
-    from producer.sweeps import play
+    from producer.sweeps import close_due, play
     from producer.watch import Progress, snapshot
     from shared.platforms import registry
 
     platform: Platform = registry.create(requests[0].platform, settings, pool)
     archive = Archive(settings.archive)
     archive.check()
-    kept = archive.save_due(pool)
+    kept = close_due(pool, archive)
     if kept:
         say(f"archived {len(kept)} runs that had ended meanwhile")
     state: list[Sweep] = []

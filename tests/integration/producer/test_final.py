@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 import redis
 
+from producer.archive import Archive
 from producer.final import FinalRun
 from producer.notebook import Notebook
 from producer.preflight import Preflight, working_tree
 from producer.recovery import situation
 from producer.runs import open_run, rebuild
+from producer.sweeps import close_due
 from shared.deadline import Deadline
 from shared.errors import Refused
-from shared.models import Kind, RunRequest, Solution, TaskStatus
+from shared.models import Kind, RunRequest, RunStatus, Scorecard, Solution, TaskStatus
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.pool.connection import connect
 from tests.support.played_arena import PlayedArena
@@ -209,3 +211,22 @@ def test_the_commit_is_named_and_changes_beside_our_own_folders_are_told(
     assert changes == []
     (tmp_path / "harness.py").write_text("2\n")
     assert working_tree([Path("archive")])[1] == ["harness.py"]
+
+
+def test_a_final_run_that_ended_unwatched_gets_its_receipt_all_the_same(
+    arena: PlayedArena, tmp_path: Path
+) -> None:
+    arena.start()
+    mine = platform(arena, tmp_path)
+    ref = FinalRun(arena.pool, mine, FINAL).start({"team": "Team 1", "commit": "c0ffee"})
+    held = arena.pool.ledger.lease_run(ref, "finisher", 10)
+    assert held is not None
+    arena.pool.ledger.sealed(held, RunStatus.FINISHED, Scorecard(status="finished"))
+    archive = Archive(arena.pool.settings.archive)
+    (row,) = close_due(arena.pool, archive)
+    assert close_due(arena.pool, archive) == []
+    receipt = (archive.folder(ref) / "receipt.txt").read_text()
+    assert row.ref == ref
+    assert "c0ffee" in receipt
+    assert "t02: not submitted" in receipt
+    assert Notebook(tmp_path / "data").notes() == []
