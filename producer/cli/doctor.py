@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -23,7 +24,7 @@ def doctor(
     """
     settings = Settings.load()
     rows = [(name, _shown(getattr(settings, name)), origin) for name, origin in _origins(settings)]
-    found: list[Check] = list(checks(settings))
+    found: list[Check] = [*_misspelt(), *checks(settings)]
     if json:
         print_json(
             {
@@ -51,16 +52,28 @@ def _origins(settings: Settings) -> Iterator[tuple[str, str]]:
     """(field, where its value came from) for every setting."""
     environment = {name.upper() for name in os.environ}
     written = _dotenv_names()
-    for name, field in Settings.model_fields.items():
-        alias = field.validation_alias
-        names = (
-            [str(choice) for choice in alias.choices]
-            if isinstance(alias, AliasChoices)
-            else [f"SCRIMMAGE_{name.upper()}"]
-        )
+    for name in Settings.model_fields:
+        names = _variables(name)
         origin = next((f"environment {n.upper()}" for n in names if n.upper() in environment), None)
         origin = origin or next((f".env {n.upper()}" for n in names if n.upper() in written), None)
         yield name, origin or ("given" if name in settings.model_fields_set else "default")
+
+
+def _variables(name: str) -> list[str]:
+    """The variables that a setting is read from."""
+    alias = Settings.model_fields[name].validation_alias
+    if isinstance(alias, AliasChoices):
+        return [str(choice) for choice in alias.choices]
+    return [f"SCRIMMAGE_{name.upper()}"]
+
+
+def _misspelt() -> Iterator[Check]:
+    """Variables that look like settings and are none: nothing reads them, so nothing else would complain."""
+    known = sorted({each.upper() for name in Settings.model_fields for each in _variables(name)})
+    for name in sorted({name.upper() for name in os.environ} | _dotenv_names()):
+        if name.startswith("SCRIMMAGE_") and name not in known:
+            for meant in get_close_matches(name, known, n=1, cutoff=0.85):
+                yield Check("settings", False, f"{name} is not read; do you mean {meant}?")
 
 
 def _dotenv_names() -> set[str]:
