@@ -43,8 +43,8 @@ def test_it_starts_soon_prints_settings_that_work_and_the_books_at_the_end():
         )
         assert answer.status_code == 200
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
-        assert process.returncode == 0
+        out = process.stdout.read()  # not communicate(), which loses what readline() has buffered
+        assert process.wait(timeout=30) == 0
         team_two, books = out.splitlines()
         assert team_two.startswith("# team 2: export SCRIMMAGE_ARENA_KEY=arena_")
         assert json.loads(books)["accounts"]["team-1"]["requests"] == 1
