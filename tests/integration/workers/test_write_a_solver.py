@@ -1,36 +1,42 @@
-"""The example of docs/write-a-solver.md plays a run."""
+"""The examples of docs/write-a-solver.md play: the first a run, those with a model some tasks."""
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
+from contextlib import closing
 
 import pytest
 
-from emulators.serve import ArenaEmulator
+from emulators.arena.scenario import build
+from emulators.serve import ArenaEmulator, ModelEmulator
 from shared.models import RunRequest, RunStatus
 from shared.settings import Settings
+from tests.support.desk import LocalPlay
 from tests.support.playing import finish_one, solve_one, state_of
 from tests.support.supervised import ROOT
 from workers.worker import Worker
 
-GUIDE = (ROOT / "docs/write-a-solver.md").read_text()
 
-
-@pytest.fixture
-def example(tmp_path, monkeypatch):
-    """The first block of Python in the guide, as the module that it says it is."""
-    code = re.search(r"```python\n# (\w+)\.py\n(.*?)```", GUIDE, re.DOTALL)
+@pytest.fixture(params=["docs/write-a-solver.md", "README.md"])
+def example(request, tmp_path, monkeypatch):
+    """The first block of Python of a text, as the module that the text's setting names."""
+    text = (ROOT / request.param).read_text()
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    setting = re.search(r"SCRIMMAGE_SOLVERS=(\S+)", text)
     assert code is not None
-    (tmp_path / f"{code[1]}.py").write_text(code[2])
-    monkeypatch.syspath_prepend(tmp_path)
-    setting = re.search(r"SCRIMMAGE_SOLVERS=(\S+)", GUIDE)
     assert setting is not None
+    module = setting[1].partition("=")[2].partition(":")[0]
+    path = tmp_path.joinpath(*module.split(".")).with_suffix(".py")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(code[1])
+    monkeypatch.syspath_prepend(tmp_path)
     yield setting[1]
-    sys.modules.pop(code[1], None)
+    sys.modules.pop(module, None)
 
 
-def test_the_guide_s_example_plays_a_run(example, redis_url):
+def test_an_example_plays_a_run(example, redis_url):
     with ArenaEmulator.start(seed=1) as arena:
         settings = Settings.load(
             _env_file=None, redis_url=redis_url, arena_url=arena.url, arena_key=arena.key, solvers=example
@@ -52,3 +58,25 @@ def test_the_guide_s_example_plays_a_run(example, redis_url):
         assert {solution.outcome for solution in solutions} == {"OK", "NEEDS_CLARIFICATION"}
         assert all(solution.sources for solution in solutions if solution.outcome == "OK")
         worker.close()
+
+
+@pytest.fixture
+def module(request, tmp_path, monkeypatch):
+    """The block of the guide that says that it is this module, imported."""
+    code = re.search(rf"```python\n# {request.param}\.py\n(.*?)```", GUIDE, re.DOTALL)
+    assert code is not None
+    (tmp_path / f"{request.param}.py").write_text(code[1])
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module(request.param)
+    sys.modules.pop(request.param, None)
+
+
+@pytest.mark.parametrize(
+    ("module", "name"), [("looping", "Looping"), ("careful", "Careful")], indirect=["module"]
+)
+def test_the_guide_s_examples_with_a_model_solve_tasks(module, name, pool):
+    with ModelEmulator.start(scenarios=("hub:3:22",)) as model:
+        solver = getattr(module, name)()
+        with closing(LocalPlay(pool, build("hub", 3, 22), solver, model.url)) as player:
+            played = [player.play(task) for task in player.scenario.tasks[:3]]
+    assert [task.score for task in played] == [1.0] * 3
