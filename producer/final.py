@@ -14,15 +14,15 @@ from producer.notebook import Note, Notebook
 from producer.preflight import seconds_to_opening
 from producer.runs import begin, rebuild, settle
 from shared.deadline import Deadline
-from shared.errors import Refused, Unavailable, UsageError
+from shared.errors import DeadlinePassed, Refused, Unavailable, UsageError
 from shared.models import Kind, RunRef, RunRequest
 from shared.platforms.base import Finals, Platform
+from shared.pool.ledger import Opening
 from shared.pool.pool import Pool
 
 LOOK_SECONDS = 1.0
-OTHERS_START_SECONDS = 15.0
-"""So long somebody else's start may take before we go on with it. The platform starts one at most."""
-
+START_SECONDS = 15.0
+STALE_SECONDS = 180.0
 WAIT_SECONDS = 30.0
 """Longest pause between two looks at a window that is not open yet."""
 
@@ -32,6 +32,10 @@ class FinalRun:
 
     Args:
         sleep: waits so many seconds; tests inject their own.
+        start_seconds: so long somebody else's start may take before we go on with it. The platform starts
+            one at most.
+        stale_seconds: a request of which so long nothing was heard is given up, unless the platform shows
+            its run.
     """
 
     def __init__(
@@ -41,11 +45,15 @@ class FinalRun:
         request: RunRequest,
         *,
         sleep: Callable[[float], None] = time.sleep,
+        start_seconds: float = START_SECONDS,
+        stale_seconds: float = STALE_SECONDS,
     ) -> None:
         self._pool = pool
         self._platform = platform
         self._request = request
         self._sleep = sleep
+        self._start_seconds = start_seconds
+        self._stale_seconds = stale_seconds
 
     def under_way(self) -> RunRef | None:
         """The final run that was begun already and is not over, back in the ledger; None: there is none.
@@ -57,7 +65,7 @@ class FinalRun:
             if self._mine(state.request) and not state.status.final:
                 return state.ref
         for opening in self._pool.ledger.openings():
-            if self._mine(opening.request):
+            if self._mine(opening.request) and not self._given_up(opening):
                 return self._of(opening.request_id)
         return self._from_platform()
 
@@ -87,7 +95,7 @@ class FinalRun:
         while True:
             try:
                 standing = self._platform.standing(Deadline.after(20))
-            except Unavailable as error:
+            except (DeadlinePassed, Unavailable) as error:
                 say(f"the platform does not answer: {error}")
                 self._sleep(LOOK_SECONDS)
                 continue
@@ -104,6 +112,16 @@ class FinalRun:
     def _mine(self, request: RunRequest) -> bool:
         return request.kind is Kind.FINAL and request.platform == self._platform.name
 
+    def _given_up(self, opening: Opening) -> bool:
+        """Close a request whose sender died long ago without a run: only a person begins the final run."""
+        seconds, micros = self._pool.redis.do(lambda client: client.time())
+        age = float(seconds) + float(micros) / 1e6 - opening.at
+        if age < self._stale_seconds or self._platform.final_in_progress(Deadline.after(20)):
+            return False
+        self._pool.ledger.reject(opening.request_id, "the platform shows no run of this request")
+        Notebook(self._pool.settings.data).forget(opening.request_id)
+        return True
+
     def _of(self, request_id: str) -> RunRef:
         """The run of another's request: wait for it, or go on with the request if its sender died."""
         since = time.monotonic()
@@ -116,7 +134,7 @@ class FinalRun:
                 raise Refused(self._why_refused(request_id))
             if self._platform.final_in_progress(Deadline.after(20)) is not None:
                 return settle(self._pool, self._platform, opening)
-            if time.monotonic() - since > OTHERS_START_SECONDS:
+            if time.monotonic() - since > self._start_seconds:
                 return settle(self._pool, self._platform, opening)
             self._sleep(LOOK_SECONDS)
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from shared.errors import ScrimmageError, SettingsError
 
 if TYPE_CHECKING:
-    from shared.pool.pool import Pool
-
     from shared.models import RunRequest
     from shared.platforms.base import Platform
     from shared.pool.fleet import Heartbeat
+    from shared.pool.pool import Pool
     from shared.settings import Settings
 
 
@@ -75,10 +74,9 @@ def _redis_and_workers(settings: Settings) -> Iterator[Check]:
 
 
 def _platforms(settings: Settings) -> Iterator[Check]:
-    from shared.pool.pool import Pool
-
     from shared.deadline import Deadline
     from shared.platforms import registry
+    from shared.pool.pool import Pool
 
     for name in registry.platforms(settings):
         try:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from rich.console import Console
 
 from producer.archive import Archive
+from producer.final import FinalRun, with_finals
 from producer.notebook import Note, Notebook
 from producer.runs import rebuild, settle
 from producer.summary import Summary
@@ -22,7 +23,7 @@ from shared.errors import ScrimmageError, SettingsError
 from shared.models import Frozen, Kind, Run, RunRef, RunStatus, TaskStatus
 from shared.platforms import registry
 from shared.platforms.base import Platform
-from shared.pool.ledger import RunState
+from shared.pool.ledger import Opening, RunState
 from shared.pool.pool import Pool
 from shared.settings import Settings
 
@@ -49,7 +50,7 @@ def situation(settings: Settings, pool: Pool) -> list[Situation]:
         Situation(
             name=opening.request_id,
             here=RunStatus.OPENING,
-            plan="`resume` looks whether the platform opened it, and opens it if not",
+            plan=_plan_of_opening(opening),
         )
         for opening in pool.ledger.openings()
     ]
@@ -100,6 +101,12 @@ def _lost(settings: Settings, pool: Pool) -> list[Note]:
         elif note.request_id not in held:
             lost.append(note)
     return lost
+
+
+def _plan_of_opening(opening: Opening) -> str:
+    if opening.request.kind is Kind.FINAL:
+        return "`final` looks whether it has begun, and goes on with it"
+    return "`resume` looks whether the platform opened it, and opens it if not"
 
 
 def _plan(state: RunState) -> str:
@@ -185,8 +192,12 @@ def resume_all(settings: Settings, pool: Pool, console: Console, say: Callable[[
             else f"{note.request_id} is gone"
         )
     for opening in pool.ledger.openings():
-        ref = settle(pool, platforms.get(opening.request.platform), opening)
-        say(f"{opening.request_id} is {ref}")
+        platform = platforms.get(opening.request.platform)
+        if opening.request.kind is Kind.FINAL:
+            ref = FinalRun(pool, with_finals(platform), opening.request).under_way()
+        else:
+            ref = settle(pool, platform, opening)
+        say(f"{opening.request_id} is {ref or 'given up: no run was opened'}")
     flying = [state.ref for state in pool.ledger.runs() if not state.status.final]
     played = Sweep(total=0)
     for name in sorted({ref.platform for ref in flying}):
@@ -207,6 +218,8 @@ def finish_now(settings: Settings, pool: Pool, ref: RunRef, console: Console) ->
 def follow(settings: Settings, pool: Pool, refs: Sequence[RunRef], console: Console) -> Sweep:
     """Follow runs of one platform to their end, with live progress, and archive them."""
     platform = registry.create(refs[0].platform, settings, pool)
+    if not pool.fleet.live():
+        console.print("no worker is alive on this pool: nothing moves until one is started")
     return _follow(pool, platform, Archive(settings.archive), refs, console)
 
 

@@ -230,3 +230,22 @@ def test_a_final_run_that_ended_unwatched_gets_its_receipt_all_the_same(
     assert "c0ffee" in receipt
     assert "t02: not submitted" in receipt
     assert Notebook(tmp_path / "data").notes() == []
+
+
+def test_a_request_that_was_left_behind_long_ago_does_not_begin_the_final_run_by_itself(
+    arena: PlayedArena, tmp_path: Path
+) -> None:
+    arena.start()
+    mine = platform(arena, tmp_path)
+    arena.pool.ledger.request_final(FINAL)
+    assert FinalRun(arena.pool, mine, FINAL, stale_seconds=0).under_way() is None
+    assert arena.pool.ledger.openings() == []
+    assert posts(arena) == 0
+
+
+def test_a_request_whose_sender_died_a_moment_ago_is_gone_on_with(arena: PlayedArena, tmp_path: Path) -> None:
+    arena.start()
+    mine = platform(arena, tmp_path)
+    arena.pool.ledger.request_final(FINAL)
+    assert FinalRun(arena.pool, mine, FINAL, start_seconds=0).under_way() is not None
+    assert posts(arena) == 1
