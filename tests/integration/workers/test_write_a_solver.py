@@ -1,22 +1,21 @@
-"""The examples of docs/write-a-solver.md play: the first a run, those with a model some tasks."""
+"""The first examples of docs/write-a-solver.md and README.md play runs."""
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
-from contextlib import closing
 
 import pytest
 
-from emulators.arena.scenario import build
-from emulators.serve import ArenaEmulator, ModelEmulator
+from emulators.serve import ArenaEmulator
 from shared.models import RunRequest, RunStatus
 from shared.settings import Settings
-from tests.support.desk import LocalPlay
 from tests.support.playing import finish_one, solve_one, state_of
 from tests.support.supervised import ROOT
 from workers.worker import Worker
+
+
+GUIDE = (ROOT / "docs/write-a-solver.md").read_text()
 
 
 @pytest.fixture(params=["docs/write-a-solver.md", "README.md"])
@@ -58,25 +57,3 @@ def test_an_example_plays_a_run(example, redis_url):
         assert {solution.outcome for solution in solutions} == {"OK", "NEEDS_CLARIFICATION"}
         assert all(solution.sources for solution in solutions if solution.outcome == "OK")
         worker.close()
-
-
-@pytest.fixture
-def module(request, tmp_path, monkeypatch):
-    """The block of the guide that says that it is this module, imported."""
-    code = re.search(rf"```python\n# {request.param}\.py\n(.*?)```", GUIDE, re.DOTALL)
-    assert code is not None
-    (tmp_path / f"{request.param}.py").write_text(code[1])
-    monkeypatch.syspath_prepend(tmp_path)
-    yield importlib.import_module(request.param)
-    sys.modules.pop(request.param, None)
-
-
-@pytest.mark.parametrize(
-    ("module", "name"), [("looping", "Looping"), ("careful", "Careful")], indirect=["module"]
-)
-def test_the_guide_s_examples_with_a_model_solve_tasks(module, name, pool):
-    with ModelEmulator.start(scenarios=("hub:3:22",)) as model:
-        solver = getattr(module, name)()
-        with closing(LocalPlay(pool, build("hub", 3, 22), solver, model.url)) as player:
-            played = [player.play(task) for task in player.scenario.tasks[:3]]
-    assert [task.score for task in played] == [1.0] * 3

@@ -13,17 +13,8 @@ from tests.support.supervised import ROOT
 def test_the_skeleton_s_test_passes(tmp_path):
     new_solver("night_owl", tmp_path)
     assert "class NightOwl" in (tmp_path / "night_owl.py").read_text()
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-c",
-        "/dev/null",
-        "--rootdir",
-        str(tmp_path),
-        str(tmp_path),
-    ]
+    command = [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", "--rootdir", str(tmp_path)]
+    environment = {"PYTHONPATH": f"{ROOT}:{tmp_path}"}
     done = subprocess.run(
         [*command, str(tmp_path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100
     )
