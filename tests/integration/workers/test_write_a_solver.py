@@ -14,8 +14,6 @@ from tests.support.playing import finish_one, solve_one, state_of
 from tests.support.supervised import ROOT
 from workers.worker import Worker
 
-GUIDE = (ROOT / "docs/write-a-solver.md").read_text()
-
 
 @pytest.fixture(params=["docs/write-a-solver.md", "README.md"])
 def example(request, tmp_path, monkeypatch):
