@@ -48,3 +48,12 @@ class Indiscreet:
         except Refused as error:
             context.log("no model", why=str(error))
         return Solution(effects=(Effect(tool="write", args={"path": "/drafts/a.md", "content": "a"}),))
+
+
+class Reading:
+    """Reads every document; answers with the paths of those that cannot be read, and why."""
+
+    def solve(self, task: Task, context: TaskContext) -> Solution:
+        assert context.workspace is not None
+        documents = {path: context.workspace.document(path) for path in context.workspace.paths()}
+        return Solution(answer={path: read.unreadable for path, read in documents.items() if read.unreadable})
