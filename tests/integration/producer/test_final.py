@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from shared.errors import Refused
 from shared.models import Kind, RunRequest, RunStatus, Scorecard, Solution, TaskStatus
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.pool.connection import connect
+from shared.pool.fleet import Heartbeat
 from tests.support.played_arena import PlayedArena
 
 FINAL = RunRequest(kind=Kind.FINAL)
@@ -249,3 +251,34 @@ def test_a_request_whose_sender_died_a_moment_ago_is_gone_on_with(arena: PlayedA
     arena.pool.ledger.request_final(FINAL)
     assert FinalRun(arena.pool, mine, FINAL, start_seconds=0).under_way() is not None
     assert posts(arena) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({}, None),
+        ({"version": "0.0.1"}, "workers"),
+        ({"solvers": {"baseline": "other"}}, "solver"),
+        ({"solvers": {}}, "solver"),
+        ({"keys": {"arena": "other"}}, "keys"),
+        ({"busy": 4}, "final slots"),
+        ({"role": "solve"}, "final slots"),
+    ],
+)
+def test_workers_that_differ_are_a_no_go(
+    arena: PlayedArena, tmp_path: Path, change: dict[str, Any], line: str | None
+) -> None:
+    arena.start()
+    mine = platform(arena, tmp_path)
+    good = Heartbeat(
+        node="final-1", host="one", pid=1, role="final", version=version("scrimmage"), slots=4,
+        solvers={"baseline": "abc"}, keys={"arena": mine.account()},
+    )  # fmt: skip
+    arena.pool.fleet.beat(good)
+    arena.pool.fleet.beat(good.model_copy(update={"node": "finish-1", "role": "finish", "slots": 0}))
+    arena.pool.fleet.beat(
+        good.model_copy(update=change if line == "final slots" else {"node": "final-2", **change})
+    )
+    found = {check.what: check.ok for check in Preflight(arena.pool.settings, arena.pool, mine, FINAL).run()}
+    wrong = {what for what in ("workers", "final slots", "solver", "keys") if not found[what]}
+    assert (line in wrong) if line else not wrong
