@@ -17,7 +17,7 @@ from workers.solvers.agent.execute import Done
 from workers.solvers.agent.plan import Outcome, Plan, RuleStep
 
 _SHAPES = {
-    "object": re.compile(r"\b(?:object|keys)\b", re.IGNORECASE),
+    "object": re.compile(r"\b(?:an|json|the) object\b|\bthese keys\b", re.IGNORECASE),
     "list": re.compile(r"\blist\b", re.IGNORECASE),
     "number": re.compile(
         r"\b(?:with|the bare|is one|with a|is a) number\b|\bnumber only\b|\bas a number\b", re.IGNORECASE
