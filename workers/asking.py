@@ -149,7 +149,7 @@ class Asking:
 
     def _trusted(self, workspace: Workspace) -> TrustedTools:
         trust = self._worker.trust(self._platform, self._run)
-        return TrustedTools(workspace.tools, self._remote, trust, workspace.paths())
+        return TrustedTools(workspace.tools, self._remote, trust, workspace.paths(), self._deadline)
 
     def _listed(self) -> Mapping[str, JsonObject]:
         with _patient("the list of tools"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,10 +12,11 @@ from emulators.arena.choices import Choices
 from emulators.arena.scenario import Scenario, build
 from emulators.arena.toolbox import Toolbox
 from emulators.arena.work import TaskWork
+from shared.deadline import Deadline
 from shared.documents.tools import ReadOnlyTools
 from shared.errors import ToolError
 from shared.models import ToolResult
-from shared.pool.connection import Patient
+from shared.pool.connection import Patient, connect
 from shared.workspace.trust import PROOFS, Trust, TrustedTools
 
 ORIGIN = "https://arena.example"
@@ -49,7 +51,8 @@ def files(scenario: Scenario) -> dict[str, bytes]:
 
 
 def make(files: dict[str, bytes], remote: Remote, patient: Patient, theme: str = "hub") -> TrustedTools:
-    return TrustedTools(ReadOnlyTools(files), remote, Trust(patient, ORIGIN, theme), files)
+    trust = Trust(patient, ORIGIN, theme)
+    return TrustedTools(ReadOnlyTools(files), remote, trust, files, Deadline.after(30))
 
 
 CALLS: dict[str, list[dict[str, Any]]] = {
@@ -75,16 +78,6 @@ def test_a_tool_that_agrees_is_answered_locally_after_its_proofs(
         where.append(place)
     assert where == ["platform"] * PROOFS + ["local"]
     assert remote.calls == PROOFS
-
-
-def test_the_same_call_proves_only_once(
-    scenario: Scenario, files: dict[str, bytes], patient: Patient
-) -> None:
-    remote = Remote(scenario)
-    tools = make(files, remote, patient)
-    for _ in range(PROOFS + 2):
-        tools.call("read", {"path": "/AGENTS.md"})
-    assert remote.calls == PROOFS + 2
 
 
 def test_what_one_process_proved_others_need_not(
@@ -133,6 +126,7 @@ def test_a_tool_that_only_the_platform_refuses_goes_out(files: dict[str, bytes],
         lambda name, args: ToolResult(ok=False, error="closed today"),
         Trust(patient, ORIGIN, "hub"),
         files,
+        Deadline.after(30),
     )
     with pytest.raises(ToolError, match="closed today"):
         tools.call("tree", {})
@@ -145,3 +139,29 @@ def test_a_tool_that_is_not_local_goes_out(
     result, where = make(files, Remote(scenario), patient).call("get_containment", {})
     assert where == "platform"
     assert isinstance(result, dict)
+
+
+def test_many_tasks_that_begin_together_prove_a_tool_once(
+    scenario: Scenario, files: dict[str, bytes], redis_url: str
+) -> None:
+    remote = Remote(scenario)
+    calls = [{"path": "/AGENTS.md", "start_line": start} for start in range(1, 13)]
+
+    def read(args: dict[str, Any]) -> object:
+        with connect(redis_url) as client:
+            return make(files, remote, Patient(client)).call("read", args)[0]
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        answers = list(threads.map(read, calls))
+    assert answers == [ReadOnlyTools(files).call("read", args) for args in calls]
+    assert remote.calls == PROOFS
+
+
+def test_the_same_call_goes_out_once_and_proves_once(
+    scenario: Scenario, files: dict[str, bytes], patient: Patient
+) -> None:
+    remote = Remote(scenario)
+    tools = make(files, remote, patient)
+    assert [tools.call("tree", {})[1] for _ in range(PROOFS)] == ["platform"] + ["local"] * (PROOFS - 1)
+    assert remote.calls == 1
+    assert tools.call("tree", {"path": "/"})[1] == "platform"
