@@ -21,6 +21,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,6 +70,7 @@ class ArchivedTask(Task):
         return next((part.grade for part in told if part is not None and part.grade is not None), None)
 
 
+_LEFT_SECONDS = 3600.0
 _SCORES = ("accuracy", "cost_usd", "cost_score", "final_score")
 
 
@@ -125,6 +127,7 @@ class Archive:
         target = self.folder(ref)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
+            self._tidy(target.parent)
             aside = Path(tempfile.mkdtemp(prefix=".saving-", dir=target.parent))
             try:
                 self._write(pool, state, aside)
@@ -235,6 +238,12 @@ class Archive:
             if data is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 _write_bytes(path, data)
+
+    def _tidy(self, folder: Path) -> None:
+        """Remove what commands left that were killed while they archived."""
+        for left in (*folder.glob(".saving-*"), *folder.glob(".old-*")):
+            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
 
     def _swap(self, aside: Path, target: Path) -> None:
         if target.exists():

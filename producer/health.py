@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from shared.deadline import Deadline
 from shared.errors import ScrimmageError, SettingsError
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from shared.pool.fleet import Heartbeat
     from shared.pool.pool import Pool
     from shared.settings import Settings
+
+_STARTING_SECONDS = 8.0
+"""From one worker's first heartbeat to the last one's, or from the start of another command's pool."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,6 @@ def _redis_and_workers(settings: Settings) -> Iterator[Check]:
 
 
 def _platforms(settings: Settings) -> Iterator[Check]:
-    from shared.deadline import Deadline
     from shared.platforms import registry
     from shared.pool.pool import Pool
 
@@ -107,15 +111,22 @@ def _folder(settings: Settings) -> Check:
 
 
 def require_workers(pool: Pool, platform: Platform, request: RunRequest) -> None:
-    """Refuse to start a run that no live worker can serve.
+    """Refuse to start a run that no live worker can serve. Workers that are just starting are waited for.
 
     Raises:
         SettingsError: says what is missing, and where.
     """
-    live = pool.fleet.live()
-    problems = _missing(live, platform, request)
-    if problems:
-        raise SettingsError("no live worker can play this run: " + "; ".join(problems))
+    patience = Deadline.after(_STARTING_SECONDS)
+    while problems := _missing(live := pool.fleet.live(), platform, request):
+        if _complete(live) or patience.passed:
+            raise SettingsError("no live worker can play this run: " + "; ".join(problems))
+        time.sleep(0.2)
+
+
+def _complete(live: list[Heartbeat]) -> bool:
+    """True where every part of a pool is there: what is missing then does not come by waiting."""
+    roles = {beat.role for beat in live}
+    return bool(roles & {"solve", "both"}) and bool(roles & {"finish", "both"})
 
 
 def _missing(live: list[Heartbeat], platform: Platform, request: RunRequest) -> list[str]:

@@ -13,7 +13,7 @@ import typer
 
 from producer.cli import demo, doctor, emulate, final, inspect, new_solver, play, pool, runs, show
 from producer.cli.output import clean, logs_to_stderr, print_json, progress
-from producer.interrupt import Interrupted, raise_on_signals
+from producer.interrupt import Interrupted
 from shared.errors import NotAuthorised, Refused, ScrimmageError, SettingsError, UsageError
 
 app = typer.Typer(
@@ -52,8 +52,7 @@ def exit_code(error: ScrimmageError) -> int:
 
 
 def run() -> None:
-    """Run the command line and exit with its code."""
-    raise_on_signals()
+    """Run the command line and exit with its code. ``entry`` has set the signals."""
     logs_to_stderr()
     try:
         app()

@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 progress = Console(stderr=True, highlight=False)
-results = Console(highlight=False, width=None if sys.stdout.isatty() else 160)
+results = Console(highlight=False, width=None if sys.stdout and sys.stdout.isatty() else 160)
 """Width matters to tables alone; a file or a pipe has none, so give them room."""
 
 
@@ -51,7 +51,9 @@ def warn(message: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """One JSON object on stdout, for scripts."""
+    """One JSON object on stdout, for scripts; nothing where there is no stdout (``>&-``)."""
+    if sys.stdout is None:
+        return
     sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
     sys.stdout.flush()
 

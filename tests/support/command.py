@@ -14,7 +14,7 @@ from typing import Any
 from tests.support.playing import wait_for
 from tests.support.supervised import ROOT, clean_environment
 
-SCRIMMAGE = [sys.executable, "-c", "from producer.cli.main import run; run()"]
+SCRIMMAGE = [sys.executable, "-c", "from producer.cli.entry import run; run()"]
 
 
 @dataclass(frozen=True)

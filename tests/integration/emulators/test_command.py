@@ -10,7 +10,7 @@ import sys
 import httpx
 import psutil
 
-COMMAND = [sys.executable, "-c", "from producer.cli.main import run; run()", "emulate", "arena"]
+COMMAND = [sys.executable, "-c", "from producer.cli.entry import run; run()", "emulate", "arena"]
 
 
 @contextlib.contextmanager
