@@ -22,11 +22,11 @@ class Unhurried(Careful):
 
 
 class Reluctant(Careful):
-    """Uses up all the time of every third task."""
+    """Answers every third task a minute too late."""
 
     def solve(self, task: Task, context: TaskContext) -> Solution:
         if _number(task) % 3 == 1:
-            threading.Event().wait(context.deadline.left() + 1.0)
+            threading.Event().wait(context.deadline.left() + 60.0)
         return super().solve(task, context)
 
 
