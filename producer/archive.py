@@ -16,6 +16,7 @@ paths stay inside JSON, so nothing is ever written outside the archive folder. A
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -242,8 +243,9 @@ class Archive:
     def _tidy(self, folder: Path) -> None:
         """Remove what commands left that were killed while they archived."""
         for left in (*folder.glob(".saving-*"), *folder.glob(".old-*")):
-            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
+            with contextlib.suppress(FileNotFoundError):  # somebody else's, and finished by now
+                if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                    shutil.rmtree(left, ignore_errors=True)
 
     def _swap(self, aside: Path, target: Path) -> None:
         if target.exists():
