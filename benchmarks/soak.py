@@ -129,9 +129,11 @@ def _soak(folder: Path, runs: int, in_flight: int) -> int:
             workers.wait_until_live(4, 60)
             sampler = Sampler(workers.pool, [psutil.Process(workers.process.pid), *workers.children()])
             began = time.monotonic()
-            _play(workers.pool, Unlimited(settings, workers.pool), folder, runs, in_flight, sampler)
+            try:
+                _play(workers.pool, Unlimited(settings, workers.pool), folder, runs, in_flight, sampler)
+            finally:
+                sampler.stop()
             took = time.monotonic() - began
-            sampler.stop()
             left = _keys_left(workers.pool)
             restarts = len(workers.events("node_ended"))
         finally:
