@@ -148,7 +148,7 @@ class Solution(Frozen):
 
     @model_validator(mode="after")
     def _can_be_written(self) -> Self:
-        """What cannot be stored or sent (NaN, half a surrogate pair) is refused while its author can be told."""
+        """What cannot be stored or sent (NaN, half a surrogate pair) is refused where its author sees it."""
         try:
             self.model_dump_json()
         except ValueError as error:

@@ -1,7 +1,8 @@
 """Settings: environment variables with the prefix ``SCRIMMAGE_``, and ``.env`` in the working folder.
 
 A few names that platforms hand out are also read without the prefix (each field says which). Keys are
-``SecretStr``: they print as stars. An empty variable is an unset one. ``scrimmage doctor`` shows each setting and where it came from.
+``SecretStr``: they print as stars. An empty variable is an unset one. ``scrimmage doctor`` shows each setting
+and where it came from.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared import registered
 from shared.errors import SettingsError
 
 
@@ -45,17 +47,6 @@ class Settings(BaseSettings):
     arena_key: SecretStr | None = Field(
         None, validation_alias=_names("arena_key", "SCRIMMAGE_ARENA_API_KEY", "ARENA_API_KEY")
     )
-    arena_cost_floor: float | None = Field(None, gt=0)
-    """US dollars at or below which the cost score is 1 (the dashboard's figure)."""
-    arena_cost_cap: float | None = Field(None, gt=0)
-    """US dollars at or above which the cost score is 0 (the dashboard's figure)."""
-
-    a2awire_url: str = "https://a2awire.com"
-    a2awire_api_key: SecretStr | None = Field(
-        None, validation_alias=_names("a2awire_api_key", "A2AWIRE_API_KEY")
-    )
-    benchgen_url: str = "https://api.benchgen.com"
-    benchgen_token: SecretStr | None = None
 
     model_url: str = "https://openrouter.ai/api/v1"
     model: str | None = None
@@ -101,7 +92,7 @@ class Settings(BaseSettings):
     blob_cache_bytes: int = Field(256 * 2**20, gt=0)
     """All cached blobs together."""
 
-    @field_validator("arena_url", "a2awire_url", "benchgen_url", "model_url")
+    @field_validator("arena_url", "model_url")
     @classmethod
     def _is_an_origin(cls, value: str) -> str:
         parts = urlsplit(value)
@@ -121,7 +112,7 @@ class Settings(BaseSettings):
     @field_validator("solvers", "platforms")
     @classmethod
     def _names_paths(cls, value: str) -> str:
-        named_paths(value)
+        registered.parse(value)
         return value
 
     @classmethod
@@ -140,18 +131,6 @@ class Settings(BaseSettings):
                 for row in error.errors(include_input=False, include_url=False)
             )
             raise SettingsError(f"settings: {rows}") from None
-
-
-def named_paths(text: str) -> dict[str, str]:
-    """``name=module:Class,…`` as name → ``module:Class``. Raises ValueError for anything else."""
-    found = {}
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        name, _, path = (part.strip() for part in item.partition("="))
-        module, _, class_name = path.partition(":")
-        if not (name and module and class_name):
-            raise ValueError(f"expected name=module:Class, got {item!r}")
-        found[name] = path
-    return found
 
 
 def url_secrets(url: str) -> set[str]:

@@ -160,6 +160,5 @@ def _key_fingerprints(settings: Settings) -> dict[str, str]:
     for name in type(settings).model_fields:
         value = getattr(settings, name)
         if isinstance(value, SecretStr):
-            purpose = name.removesuffix("_key").removesuffix("_api").removesuffix("_token")
-            found[purpose] = fingerprint(value.get_secret_value())
+            found[name.removesuffix("_key")] = fingerprint(value.get_secret_value())
     return found

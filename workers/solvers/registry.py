@@ -1,4 +1,4 @@
-"""Solvers by name: entry points of the group ``scrimmage.solvers`` and the setting ``SCRIMMAGE_SOLVERS``.
+"""Solvers by name: entry points and ``SCRIMMAGE_SOLVERS`` (``shared.registered``).
 
 A job message carries a solver's name, never an import path: what a name means is decided on the worker's
 machine. Each solver is built once per process, on first use.
@@ -7,29 +7,25 @@ machine. Each solver is built once per process, on first use.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import importlib.util
 import threading
-from importlib.metadata import entry_points
 from pathlib import Path
 
+from shared import registered
 from shared.errors import SettingsError, SolverFault
-from shared.settings import Settings, named_paths
+from shared.settings import Settings
 from workers.context import Solver
-
-GROUP = "scrimmage.solvers"
 
 
 class Solvers:
     """The solvers of one worker process.
 
     Args:
-        settings: ``solvers`` adds to the entry points, and wins over one of the same name.
+        settings: ``solvers`` adds to the entry points.
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._paths = {point.name: point.value for point in entry_points(group=GROUP)}
-        self._paths.update(named_paths(settings.solvers))
+        self._paths = registered.registered("solver", settings.solvers)
         self._built: dict[str, Solver] = {}
         self._lock = threading.Lock()
 
@@ -55,21 +51,15 @@ class Solvers:
         return {name: digits for name, digits in sorted(found.items()) if digits is not None}
 
     def _build(self, name: str) -> Solver:
-        path = self._paths.get(name)
-        if path is None:
-            raise SettingsError(
-                f"no solver is called {name!r} on this worker; known: {', '.join(self.names) or 'none'} "
-                "(add one with SCRIMMAGE_SOLVERS=name=module:Class)"
-            )
-        module_name, _, class_name = path.partition(":")
         try:
-            made = getattr(importlib.import_module(module_name), class_name)
-        except (ImportError, AttributeError) as error:
-            raise SettingsError(f"solver {name!r}: cannot import {path}: {error}") from error
+            made = registered.load("solver", name, self._paths)
+        except SettingsError:
+            raise
         except Exception as error:  # a module is its author's code too, slips of the pen included
             raise SolverFault(
-                f"solver {name!r}: importing {path} raised {type(error).__name__}: {error}"
+                f"solver {name!r}: importing {self._paths[name]} raised {type(error).__name__}: {error}"
             ) from error
+        path = self._paths[name]
         try:
             solver = made()
         except Exception as error:  # a solver's constructor is its author's code: anything may come out

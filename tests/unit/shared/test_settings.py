@@ -10,10 +10,10 @@ from shared.settings import Settings, without_secrets
 
 def test_an_empty_variable_is_an_unset_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """As docker compose passes on what nobody has set."""
-    for name in ("MODEL", "MODEL_KEY", "BROKER_URL", "ARENA_COST_CAP", "ARENA_URL"):
+    for name in ("MODEL", "MODEL_KEY", "BROKER_URL", "MODEL_PRICE", "ARENA_URL"):
         monkeypatch.setenv(f"SCRIMMAGE_{name}", "")
     settings = Settings.load(_env_file=None)
-    assert settings.model is settings.model_key is settings.broker_url is settings.arena_cost_cap is None
+    assert settings.model is settings.model_key is settings.broker_url is settings.model_price is None
     assert settings.arena_url.startswith("https://")
 
 
