@@ -102,13 +102,5 @@ class ModelEmulator(_Emulator):
     @property
     def key(self) -> str:
         """The first team's key for dev runs."""
-        return self._key("dev")
-
-    @property
-    def eval_key(self) -> str:
-        """The first team's key for its final run."""
-        return self._key("final")
-
-    def _key(self, kind: str) -> str:
-        key: str = self._child.hello["keys"][f"team-1 {kind}"]
+        key: str = self._child.hello["keys"]["team-1 dev"]
         return key

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ class Deadline:
     """A moment on a monotonic clock.
 
     Args:
-        at: the moment, in seconds of ``clock``; ``math.inf`` never comes.
+        at: the moment, in seconds of ``clock``.
         clock: returns the present in seconds; tests inject their own.
     """
 
@@ -26,11 +25,6 @@ class Deadline:
     def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
         """The deadline that comes in ``seconds`` from now."""
         return cls(clock() + seconds, clock)
-
-    @classmethod
-    def never(cls) -> Deadline:
-        """A deadline that does not come. Only for callers that bound the wait themselves."""
-        return cls(math.inf)
 
     def left(self) -> float:
         """Seconds left, never negative."""

@@ -114,9 +114,6 @@ class Toolbox:
         """Answer of GET /tools."""
         return {"tools": self._tools}
 
-    def knows(self, name: str) -> bool:
-        return name in self._args
-
     def call(self, work: TaskWork, scenario: Scenario, name: str, args: Mapping[str, Any]) -> JsonValue:
         """Call a tool on a task's copy of the workspace.
 

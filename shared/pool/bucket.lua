@@ -8,7 +8,6 @@
 --   ask1 ask2   lanes 1 and 2: when the next caller may ask again; later than now where callers queue
 --   share1 ...2 lanes 1 and 2: from when on the lane may take its tenth
 --   granted     bookings in all, less the void ones
---   interval burst   limits learned from the platform, where they are lower than the callers'
 -- KEYS[2] born: string, since when nothing was lost from this data set; 0: it is a new one
 -- KEYS[3] run: hash; book only, may be missing
 -- ARGV    clock, action, interval between two requests (us), burst, then by action:
@@ -16,7 +15,6 @@
 --                                      2 nothing within MAX_WAIT (the next in `wait`); 1 and 2 consume nothing
 --   check EPOCH  -> 1 if bookings of that epoch hold
 --   pause SPAN CHANNEL -> 1 if this call began the episode; tells the channel of any change
---   learn        -> nil; the given interval and burst become upper limits for everybody
 --   look         -> {interval, burst, available, paused for, granted}
 -- include ledger/clock
 local AHEAD = 500000  -- how far a lower lane books ahead
@@ -29,9 +27,8 @@ local bucket = {}
 for i, value in ipairs(redis.call('HMGET', KEYS[1], unpack(TIMES))) do
   bucket[TIMES[i]] = tonumber(value or 0)
 end
-local epoch, seen, least, most = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'seen', 'interval', 'burst'))
-local interval = math.max(tonumber(ARGV[3]), tonumber(least or 0))
-local burst = math.min(tonumber(ARGV[4]), tonumber(most or ARGV[4]))
+local epoch, seen = unpack(redis.call('HMGET', KEYS[1], 'epoch', 'seen'))
+local interval, burst = tonumber(ARGV[3]), tonumber(ARGV[4])
 
 if not epoch then
   -- No bucket. Since `born` it cannot have been used, so it has been filling up from empty since then.
@@ -117,12 +114,6 @@ if action == 'pause' then
     redis.call('PUBLISH', ARGV[6], micros(till))
   end
   return begins and 1 or 0
-end
-
-if action == 'learn' then
-  keep()
-  redis.call('HSET', KEYS[1], 'interval', micros(interval), 'burst', micros(burst))
-  return nil
 end
 
 local available = math.floor((burst * interval - math.max(bucket.tat - NOW, 0)) / interval)

@@ -159,12 +159,6 @@ class Bucket:
             log.warning("bucket.paused", bucket=self.name, seconds=round(span, 3))
         return began
 
-    def learn(self, limits: Limits) -> None:
-        """Lower the limits for everybody, for good; never raises them. Raises Unavailable."""
-        interval, burst = self._within(limits)
-        self._call(["learn"], limits=(interval, burst))
-        log.warning("bucket.learned", bucket=self.name, rate=limits.rate, burst=limits.burst)
-
     def state(self) -> BucketState:
         """How the bucket stands now. Raises Unavailable."""
         interval, burst, available, paused, granted = (int(word) for word in self._call(["look"]))
@@ -186,11 +180,10 @@ class Bucket:
         *,
         deadline: Deadline | None = None,
         run: RunRef | None = None,
-        limits: tuple[int, int] | None = None,
     ) -> Any:
         names = [keys.bucket(self.name), keys.BORN] + ([keys.run(run)] if run else [])
         action, *rest = words
-        return self._script(names, ["", action, *(limits or self._limits), *rest], deadline=deadline)
+        return self._script(names, ["", action, *self._limits, *rest], deadline=deadline)
 
     def _listening(self) -> Pauses:
         """This process's subscription; one that was made before a fork stays the parent's."""

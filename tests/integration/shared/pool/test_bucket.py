@@ -193,10 +193,8 @@ def test_requests_are_counted_for_a_run_that_is_in_the_ledger(
     assert not redis_client.exists(keys.run(unknown))
 
 
-def test_learned_limits_hold_for_everybody_margin_taken_off(make: Callable[..., Bucket]) -> None:
-    bucket, other = make(), make()
-    bucket.learn(Limits(10, 6))
-    state = other.state()
+def test_the_margin_is_taken_off_the_limits(make: Callable[..., Bucket]) -> None:
+    state = make(rate=10, burst=6).state()
     assert state.rate == pytest.approx(9.95, rel=1e-3)
     assert state.burst == 4
 

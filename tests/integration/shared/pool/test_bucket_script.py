@@ -267,14 +267,6 @@ def test_a_pause_voids_what_was_booked(patient: Patient) -> None:
     assert script.call("check", epoch) == 0
 
 
-def test_limits_are_learned_down_and_never_up(patient: Patient) -> None:
-    script = Script(patient)
-    lower = Script(patient, interval=100_000, burst=2, name=script.name)
-    lower.call("learn")
-    Script(patient, interval=10_000, burst=50, name=script.name).call("learn")
-    assert script.call("look")[:2] == [100_000, 2]
-
-
 def test_times_keep_all_their_digits(patient: Patient) -> None:
     script = Script(patient, now=START + 123_457)
     script.book(Lane.FINISH)
