@@ -7,6 +7,7 @@ Layout, below the archive folder::
     PLATFORM/RUN_ID/events.jsonl      the narration, oldest first
     PLATFORM/RUN_ID/transcripts/TASK.jsonl
     PLATFORM/RUN_ID/manifest.json     per task: path → sha256
+    PLATFORM/RUN_ID/receipt.{txt,json}  of a final run (``producer.receipt``)
     files/SH/SHA256                   file contents, once for all runs
 
 Run and task ids come from a platform and paths from a workspace: ids are quoted before they name a file, and

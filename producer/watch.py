@@ -16,15 +16,16 @@ from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
-from shared.pool.pool import Pool
 
 from shared.models import RunRef, TaskStatus
 from shared.platforms.base import Limits
 from shared.pool.ledger import RunState
+from shared.pool.pool import Pool
 
 _LINE_SECONDS = 5.0
 _RATE_WINDOW_SECONDS = 5.0
 _SHOWN_RUNS = 12
+_REPORTED = (TaskStatus.SOLVED, TaskStatus.SUBMITTING, TaskStatus.SUBMITTED, TaskStatus.GAVE_UP)
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,7 @@ class Snapshot:
 
     @property
     def reported(self) -> int:
-        done = (TaskStatus.SOLVED, TaskStatus.SUBMITTING, TaskStatus.SUBMITTED, TaskStatus.GAVE_UP)
-        return sum(self.tasks[status] for status in done)
+        return sum(self.tasks[status] for status in _REPORTED)
 
 
 def snapshot(pool: Pool, found: Iterable[RunState | None], *, over: int = 0, total: int) -> Snapshot:
@@ -116,7 +116,7 @@ class Progress:
         limit = f" of {self._limits.rate:g}" if self._limits else ""
         parts.append(f"{rate:.1f}{limit} req/s")
         parts.append(f"${now.cost_usd:.4f}")
-        left = [state.seconds_left for state in now.runs if state.seconds_left is not None]
+        left = [state.seconds_left for state in now.runs]
         if left:
             minutes, seconds = divmod(int(min(left)), 60)
             parts.append(f"{minutes}:{seconds:02d} left")
@@ -138,21 +138,13 @@ class Progress:
         block = Table.grid(padding=(0, 1))
         for state in now.runs[:_SHOWN_RUNS]:
             total = max(1, sum(state.counts.values()))
-            reported = sum(
-                state.counts.get(status, 0)
-                for status in (
-                    TaskStatus.SOLVED,
-                    TaskStatus.SUBMITTING,
-                    TaskStatus.SUBMITTED,
-                    TaskStatus.GAVE_UP,
-                )
-            )
+            reported = sum(state.counts.get(status, 0) for status in _REPORTED)
             submitted = state.counts.get(TaskStatus.SUBMITTED, 0)
             block.add_row(
                 str(state.ref),
                 str(state.status),
                 ProgressBar(total=total, completed=reported, width=30),
-                f"{reported}/{total} solved, {submitted} submitted",
+                f"{reported}/{total} reported, {submitted} submitted",
             )
         if len(now.runs) > _SHOWN_RUNS:
             block.add_row(f"and {len(now.runs) - _SHOWN_RUNS} more")

@@ -82,7 +82,7 @@ class DeadlinePassed(ScrimmageError):
 
 
 class LeaseLost(ScrimmageError):
-    """The lease ran out or the fencing number is an older one: this worker's result is not wanted."""
+    """The lease was taken back (its fence is an older one) or its run is gone: the result is not wanted."""
 
 
 class Unreadable(ScrimmageError):

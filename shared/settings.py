@@ -88,7 +88,7 @@ class Settings(BaseSettings):
     lease_seconds: float = Field(10.0, gt=0)
     """A worker that is silent for so long has lost its tasks."""
     blob_ttl: float = Field(6 * 3600.0, gt=0)
-    """Seconds that an unused blob or parsed document stays cached."""
+    """Seconds that an unused blob, parsed document or replay stays cached."""
     blob_cache_bytes: int = Field(256 * 2**20, gt=0)
     """All cached blobs together."""
 

@@ -1,7 +1,7 @@
 """Logs of the worker processes: one JSON event per line on stderr, keys masked.
 
 Celery's own lines take the same way, so that a machine's log reads as one stream. What people watch (the
-live view, the report) is made from the ledger, never from here.
+live view, the archive) is made from the ledger, never from here.
 """
 
 from __future__ import annotations

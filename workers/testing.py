@@ -47,7 +47,7 @@ class UntestedTools:
         self._workspace = workspace
 
     def call(self, name: str, args: Mapping[str, JsonValue]) -> tuple[JsonValue, str]:
-        return self._workspace.tools.call(name, args), "workspace"
+        return self._workspace.tools.call(name, args), "local"
 
 
 class Notes:

@@ -127,8 +127,8 @@ class Worker:
     def close(self) -> None:
         """Close what this process holds open."""
         for platform in self._platforms.values():
-            if (close := getattr(platform, "close", None)) is not None:
-                close()
+            platform.close()
+        self.models.close()
         self._parsers.close()
         self.pool.close()
 

@@ -32,7 +32,7 @@ from shared.models import Limits as Limits  # noqa: PLC0414 - the pool needs it 
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was read before the clock started (A2AWire: the corpus)."""
+    """What was read before the clock started; empty where there is nothing to read."""
 
     data: JsonObject = field(default_factory=dict)
 

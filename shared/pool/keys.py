@@ -52,8 +52,8 @@ key                      type    owner        what it holds; how it ends
 ``replay:SHA``           string  replays      a model's answer, by the hash of the endpoint and request, or a
                                               text that was made once, by its name's; TTL
 ``parsed:VERSION:SHA``   string  parse cache  a parsed document; TTL
-``trust:ORIGIN``         hash    trust        THEME/TOOL/CALL → "agreed", THEME/TOOL → why the tool goes out;
-                                              stays (a few KB)
+``trust:ORIGIN``         hash    trust        VERSION/THEME/TOOL/CALL → "agreed", VERSION/THEME/TOOL → why the
+                                              tool goes out; stays (a few KB)
 =======================  ======  ===========  ==============================================================
 """
 

@@ -49,7 +49,7 @@ class Trust:
 
     Args:
         patient: the pool's Redis.
-        origin: of the platform ("https://host").
+        origin: platform and fingerprint of the account ("arena:1f3a9c02").
         theme: of the run; None where the platform has none.
     """
 
