@@ -17,7 +17,7 @@ _DAY = 86400.0
 
 
 class ArenaOptions(ServerOptions):
-    """Options of `scrimmage emulate arena`; each is a flag of the command."""
+    """Options of the arena emulator; `scrimmage emulate arena` has flags for those that a person wants."""
 
     emulator: ClassVar[str] = "arena"
 

@@ -74,10 +74,6 @@ class Fleet:
             found.append(heartbeat.model_copy(update={"at": int(at) / 1e6}))
         return sorted(found, key=lambda heartbeat: heartbeat.node)
 
-    def remove(self, node: str) -> None:
-        """Forget a worker that says goodbye."""
-        self._patient.do(lambda client: client.hdel(keys.WORKERS, node))
-
     def sweep(self, silent: float = 60.0) -> int:
         """Forget workers that were silent for ``silent`` seconds; returns how many."""
         return int(self._run([keys.WORKERS], ["sweep", int(silent * 1e6)]))

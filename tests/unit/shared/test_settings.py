@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from shared.errors import SettingsError
@@ -22,6 +25,13 @@ def test_a_wrong_setting_is_named_without_its_value(monkeypatch: pytest.MonkeyPa
     with pytest.raises(SettingsError, match=r"SCRIMMAGE_ARENA_URL: .*must not carry a user") as wrong:
         Settings.load(_env_file=None)
     assert "hunter22" not in str(wrong.value)
+
+
+def test_each_setting_stands_in_one_row_of_the_documents() -> None:
+    docs = Path(__file__).parents[3] / "docs"
+    rows = "".join((docs / name).read_text(encoding="utf-8") for name in ("operate.md", "model.md"))
+    listed = re.findall(r"^\| `SCRIMMAGE_(\w+)`", rows, re.MULTILINE)
+    assert sorted(listed) == sorted(name.upper() for name in Settings.model_fields)
 
 
 @pytest.mark.parametrize(

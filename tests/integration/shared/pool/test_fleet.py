@@ -54,13 +54,6 @@ def test_a_silent_worker_is_not_live_and_is_swept_later(patient: Patient, redis_
     assert sorted(redis_client.hkeys(keys.WORKERS)) == ["live", "silent"]
 
 
-def test_a_worker_that_says_goodbye_is_gone(patient: Patient) -> None:
-    fleet = Fleet(patient)
-    fleet.beat(beat_of("a"))
-    fleet.remove("a")
-    assert fleet.live() == []
-
-
 def test_a_heartbeat_of_another_version_does_not_hide_the_others(
     patient: Patient, redis_client: redis.Redis
 ) -> None:
