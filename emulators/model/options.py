@@ -18,7 +18,7 @@ _SCENARIO = re.compile(r"^[a-z]+:-?\d+:\d+$")
 
 
 class ModelOptions(ServerOptions):
-    """Options of `scrimmage emulate model`; each is a flag of the command."""
+    """Options of the stand-in; `scrimmage emulate model` has flags for those that a person wants."""
 
     emulator: ClassVar[str] = "model"
 
