@@ -27,7 +27,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     [
         ("closed", "window", "closed, and no later opening is announced"),
         ("none", "window", "closed, and no later opening is announced"),
-        ("600..4000", "window", "opens in 9:"),
+        ("630..4000", "window", "opens in 10:"),
         ("0..30", "minutes", "the window closes before"),
     ],
 )
