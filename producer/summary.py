@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from shared.models import Frozen, RunRef
 
 if TYPE_CHECKING:
-    from shared.pool.pool import Pool
-
     from shared.pool.ledger import RunState
+    from shared.pool.pool import Pool
 
 
 class Failure(Frozen):

@@ -1,7 +1,7 @@
 """The fleet: which workers live, and what each can do.
 
 Every worker process tells its heartbeat every few seconds. The producer reads them before it starts a run (is
-there a worker that has this solver and this key?), `watch` shows them, ``dispatch`` counts their slots.
+there a worker that has this solver and this key?), `doctor` shows them, ``dispatch`` counts their slots.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `baseline` reads out of a workspace: the operator's rules, the registers, the log.
+"""What `baseline` and the guard read out of a workspace: the operator's rules, the registers, the log.
 
 Nothing here knows a scenario: paths, columns, names of actions and states all come from ``/AGENTS.md``, the
 files that it names, and the data themselves.

@@ -36,7 +36,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Rejection:
-    """A request that the platform refused, kept for `status` (the last fifty)."""
+    """A request that the platform refused, kept for whoever else waits for its run (the last fifty)."""
 
     request_id: str
     request: RunRequest

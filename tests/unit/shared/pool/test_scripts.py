@@ -16,4 +16,3 @@ def test_an_include_is_filled_in() -> None:
 def test_a_script_that_does_not_exist_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         scripts.source("no-such-script")
-
