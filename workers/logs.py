@@ -74,7 +74,7 @@ def bounded(text: str, longest: int = _LONGEST) -> str:
     return f"{text[:half]}\n… {len(text) - 2 * half} characters left out …\n{text[-half:]}"
 
 
-def configure(settings: Settings, level: int = logging.INFO) -> None:
+def configure(settings: Settings) -> None:
     """Send structlog's and Celery's events to stderr, one masked JSON object per line."""
     mask = Mask.of(settings)
 
@@ -108,6 +108,6 @@ def configure(settings: Settings, level: int = logging.INFO) -> None:
     logging.captureWarnings(True)
     root = logging.getLogger()
     root.handlers[:] = [handler]
-    root.setLevel(level)
+    root.setLevel(logging.INFO)
     for chatty in ("httpx", "httpcore", "kombu", "celery.worker.strategy", "celery.app.trace"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -28,16 +28,17 @@ def a_run(run_id: str = "run_1", tasks: int = 3, **fields: object) -> Run:
     return Run.model_validate({"platform": "arena", "run_id": run_id, "tasks": named, **fields})
 
 
-def open_run(ledger: Ledger, run: Run | None = None, **request: object) -> RunRef:
+def open_run(ledger: Ledger, run: Run | None = None, *, slack: float = 0.0, **request: object) -> RunRef:
     """Open a run (three tasks, dev, where nothing else is said) and return its ref."""
     run = run or a_run()
     asked = RunRequest.model_validate({"kind": run.kind, **request})
-    assert ledger.opened(ledger.request(asked), run, asked)
+    assert ledger.opened(ledger.request(asked), run, asked, slack=slack)
     return run.ref
 
 
-def open_final(ledger: Ledger, seconds_left: float = 1800.0, tasks: int = 3) -> RunRef:
-    return open_run(ledger, a_run("run_final", tasks, kind=Kind.FINAL, seconds_left=seconds_left))
+def open_final(ledger: Ledger, seconds_left: float = 1800.0, tasks: int = 3, *, slack: float = 0.0) -> RunRef:
+    run = a_run("run_final", tasks, kind=Kind.FINAL, seconds_left=seconds_left)
+    return open_run(ledger, run, slack=slack)
 
 
 def lease(ledger: Ledger, ref: RunRef, task_id: str = "t1", owner: str = "w1") -> Lease:

@@ -71,8 +71,10 @@ class ArenaClient:
                 break
         return Answer(answer.status, list(found.values()), answer.headers, answer.server_now)
 
-    def run(self, ref: RunRef, deadline: Deadline, lane: Lane = Lane.FINISH) -> Answer[RunSummary]:
-        return self._http.json("GET", _run(ref), RunSummary.read, lane=lane, deadline=deadline, run=ref)
+    def run(self, ref: RunRef, deadline: Deadline) -> Answer[RunSummary]:
+        return self._http.json(
+            "GET", _run(ref), RunSummary.read, lane=Lane.FINISH, deadline=deadline, run=ref
+        )
 
     def call_tool(
         self,

@@ -72,16 +72,13 @@ class Drain(Scripts):
             raise UsageError(f"no run {ref} in the ledger")
         return Kind(kind)
 
-    def due_to_seal(self, ref: RunRef, margin: float = 0.0) -> bool:
-        """True when every task has reported and is submitted, or the time is up.
-
-        Args:
-            margin: seconds before the deadline, beside those that the run keeps for its end by itself
-                (``shared.pool.timing``).
+    def due_to_seal(self, ref: RunRef) -> bool:
+        """True when every task has reported and is submitted, or the time is up but for what the run keeps
+        for its end (``shared.pool.timing``).
 
         Once it is true for want of time the run is finishing: no task is leased any more.
         """
-        return bool(self._on_run("due_to_seal", ref, micros(margin)))
+        return bool(self._on_run("due_to_seal", ref))
 
     def sealed(self, lease: RunLease, status: RunStatus, scorecard: Scorecard) -> None:
         """The platform closed the run: ``finished`` or ``expired``. From here on nothing of it changes."""

@@ -1,10 +1,10 @@
--- May the run be sealed: everything has reported and is submitted, or its time (less a margin) is up?
--- ARGV: clock, REF, margin (us) beside the run's own. When time is up it is finishing: no task is leased any more.
+-- May the run be sealed: everything has reported and is submitted, or its time (less the margin) is up?
+-- ARGV: clock, REF. When time is up it is finishing: no task is leased any more.
 -- include ledger/run
 if not active() then
   return 0
 end
-if NOW >= tonumber(redis.call('HGET', RUN, 'deadline')) - tonumber(ARGV[3]) - margin() then
+if NOW >= tonumber(redis.call('HGET', RUN, 'deadline')) - margin() then
   start_finishing('time is up')
   return 1
 end

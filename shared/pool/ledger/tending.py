@@ -56,14 +56,14 @@ class Tending(Scripts):
         """Put a queued task back to those without a job (``take_unsent``)."""
         self._on_run("resend", ref, task_id)
 
-    def finishing(self, margin: float = 0.0) -> list[RunRef]:
+    def finishing(self) -> list[RunRef]:
         """Runs that need a finish job, each named again only after ``ASK_PAUSE``.
 
-        A run is among them if nobody drains it and it is finishing, or at most ``margin`` seconds (or those
-        that it keeps for its end) are left, or it is a final run with a report that was not drained.
+        A run is among them if nobody drains it and it is finishing, or no more time is left than it keeps for
+        its end, or it is a final run with a report that was not drained.
         """
         refs = map(RunRef.parse, self._members(keys.RUNS))
-        return [ref for ref in refs if self._on_run("ask_finish", ref, micros(margin), micros(ASK_PAUSE))]
+        return [ref for ref in refs if self._on_run("ask_finish", ref, micros(ASK_PAUSE))]
 
     def _overdue(self, key: str, age: float = 0.0) -> list[tuple[RunRef, str]]:
         return [_split(member) for member in self._call("overdue", [key], micros(age))]

@@ -163,20 +163,20 @@ def test_a_run_is_due_when_its_time_is_up_and_leases_nothing_from_then_on(
     ledger: Ledger, clock: HandClock
 ) -> None:
     ref = open_run(ledger, budget_seconds=100.0)
-    clock.advance(89)
-    assert not ledger.due_to_seal(ref, margin=10)
+    clock.advance(99)
+    assert not ledger.due_to_seal(ref)
     clock.advance(1)
-    assert ledger.due_to_seal(ref, margin=10)
+    assert ledger.due_to_seal(ref)
     assert read(ledger, ref).status is RunStatus.FINISHING
     assert ledger.lease(ref, "t1", "w1", LEASE) is None
     assert ledger.take_unsent(ref, 9) == []
 
 
 def test_a_late_report_is_drained_while_time_is_left(ledger: Ledger, clock: HandClock) -> None:
-    ref = open_final(ledger, seconds_left=100.0)
+    ref = open_final(ledger, seconds_left=100.0, slack=10.0)
     task = lease(ledger, ref)
     clock.advance(90)
-    assert ledger.due_to_seal(ref, margin=10)
+    assert ledger.due_to_seal(ref)
     held = lease_run(ledger, ref)
     ledger.unsubmitted(held)
     ledger.decide(task, Solution())
