@@ -113,7 +113,7 @@ def play(url: str, way: Callable[[redis.Redis], Callable[[], None]], processes: 
 
 def bookings_per_second(url: str) -> float:
     with connect(url) as client:
-        bucket = Bucket(Patient(client), "unlimited", Limits(1e6, 10**6))
+        bucket = Bucket(Patient(client), "unlimited", Limits(1e6, 10**6), margin_tokens=0, margin_rate=0)
         began = time.monotonic()
         for _ in range(3_000):
             bucket.acquire(Lane.TOOLS, Deadline.after(60))

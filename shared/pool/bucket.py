@@ -93,8 +93,8 @@ class Bucket:
         name: str,
         limits: Limits,
         *,
-        margin_tokens: int = 2,
-        margin_rate: float = 0.005,
+        margin_tokens: int,
+        margin_rate: float,
     ) -> None:
         self.name = name
         self._margin_tokens = margin_tokens

@@ -29,7 +29,7 @@ class RecordingBucket(Bucket):
     """A bucket that remembers what its callers said of pauses."""
 
     def __init__(self, patient: Patient) -> None:
-        super().__init__(patient, "test", Limits(1000, 1000))
+        super().__init__(patient, "test", Limits(1000, 1000), margin_tokens=0, margin_rate=0)
         self.pauses: list[tuple[float, bool]] = []
 
     def pause(self, seconds: float) -> bool:

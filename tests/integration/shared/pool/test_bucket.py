@@ -52,7 +52,7 @@ booked, woke = [], []
 for number in range(processes):
     if os.fork() == 0:
         client = connect(url, blocking=True)
-        bucket = Bucket(Watching(client), "many", Limits(100, 20))
+        bucket = Bucket(Watching(client), "many", Limits(100, 20), margin_tokens=2, margin_rate=0.005)
         bucket._listening()
         client.incr("ready")
         client.blpop(["go"])
@@ -74,7 +74,9 @@ def make(redis_url: str) -> Iterator[Callable[..., Bucket]]:
 
     def bucket(name: str = "account", rate: float = 100.0, burst: int = 20) -> Bucket:
         client = connect(redis_url)
-        made.append((Bucket(Patient(client), name, Limits(rate, burst)), client))
+        made.append(
+            (Bucket(Patient(client), name, Limits(rate, burst), margin_tokens=2, margin_rate=0.005), client)
+        )
         return made[-1][0]
 
     yield bucket
@@ -113,7 +115,9 @@ def test_many_processes_share_the_rate_to_the_letter(
     command = [sys.executable, "-c", CALLERS, redis_url, str(processes), str(each), str(tmp_path)]
     with subprocess.Popen(command) as callers:
         wait_until(lambda: redis_client.get("ready") == str(processes))
-        Bucket(Patient(redis_client), "warm-up", Limits(1, 1)).state()  # loads the script
+        Bucket(
+            Patient(redis_client), "warm-up", Limits(1, 1), margin_tokens=2, margin_rate=0.005
+        ).state()  # loads the script
         redis_client.config_resetstat()
         redis_client.rpush("go", *range(processes))
         assert callers.wait(60) == 0
@@ -202,7 +206,7 @@ def test_the_margin_is_taken_off_the_limits(make: Callable[..., Bucket]) -> None
 def test_callers_wait_while_redis_is_away_and_what_they_had_booked_still_holds(tmp_path: Path) -> None:
     server = RedisServer.start(tmp_path)
     with connect(server.url) as client, ThreadPoolExecutor(2) as workers:
-        bucket = Bucket(Patient(client), "account", Limits(1.0, 3))
+        bucket = Bucket(Patient(client), "account", Limits(1.0, 3), margin_tokens=2, margin_rate=0.005)
         drain(bucket)
         sleeper = workers.submit(bucket.acquire, Lane.FINISH, Deadline.after(30))
         wait_for_booking(client, 2)
@@ -222,7 +226,7 @@ def test_callers_wait_while_redis_is_away_and_what_they_had_booked_still_holds(t
 def test_sleepers_book_again_where_redis_came_back_empty(tmp_path: Path) -> None:
     server = RedisServer.start(tmp_path / "first")
     with connect(server.url) as client, ThreadPoolExecutor(8) as workers:
-        bucket = Bucket(Patient(client), "account", Limits(10.0, 3))
+        bucket = Bucket(Patient(client), "account", Limits(10.0, 3), margin_tokens=2, margin_rate=0.005)
         drain(bucket)
         sleepers: list[Future[None]] = [
             workers.submit(bucket.acquire, Lane.FINISH, Deadline.after(30)) for _ in range(6)
@@ -247,7 +251,8 @@ def test_a_forked_child_subscribes_for_itself(redis_url: str) -> None:
         "from shared.pool import keys\n"
         "from shared.pool.bucket import Bucket, Lane\n"
         "from shared.pool.connection import Patient, connect\n"
-        "bucket = Bucket(Patient(connect(sys.argv[1])), 'forked', Limits(50, 3))\n"
+        "patient, limits = Patient(connect(sys.argv[1])), Limits(50, 3)\n"
+        "bucket = Bucket(patient, 'forked', limits, margin_tokens=2, margin_rate=0.005)\n"
         "for _ in range(2): bucket.acquire(Lane.TOOLS, Deadline.after(5))\n"
         "if os.fork() == 0:\n"
         "    for _ in range(2): bucket.acquire(Lane.TOOLS, Deadline.after(5))\n"
@@ -263,9 +268,11 @@ def test_a_forked_child_subscribes_for_itself(redis_url: str) -> None:
 
 
 def test_closing_ends_the_subscription(make: Callable[..., Bucket]) -> None:
+    others = set(threading.enumerate())
     bucket = make()
-    bucket.acquire(Lane.FETCH, Deadline.after(1))
-    listeners = [thread for thread in threading.enumerate() if thread.name == "bucket-pauses"]
+    bucket.acquire(Lane.FETCH, Deadline.after(5))
+    started = set(threading.enumerate()) - others
+    listeners = [thread for thread in started if thread.name == "bucket-pauses"]
     assert listeners
     bucket.close()
     for thread in listeners:
