@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared import registered
@@ -47,6 +47,18 @@ class Settings(BaseSettings):
     arena_key: SecretStr | None = Field(
         None, validation_alias=_names("arena_key", "SCRIMMAGE_ARENA_API_KEY", "ARENA_API_KEY")
     )
+
+    arena_cost_floor: float | None = Field(None, gt=0)
+    """US dollars at or below which the cost score is 1 (the dashboard's figure)."""
+    arena_cost_cap: float | None = Field(None, gt=0)
+    """US dollars at or above which the cost score is 0 (the dashboard's figure)."""
+
+    a2awire_url: str = "https://a2awire.com"
+    a2awire_api_key: SecretStr | None = Field(
+        None, validation_alias=_names("a2awire_api_key", "A2AWIRE_API_KEY")
+    )
+    benchgen_url: str = "https://api.benchgen.com"
+    benchgen_token: SecretStr | None = None
 
     model_url: str = "https://openrouter.ai/api/v1"
     model: str | None = None
@@ -92,7 +104,7 @@ class Settings(BaseSettings):
     blob_cache_bytes: int = Field(256 * 2**20, gt=0)
     """All cached blobs together."""
 
-    @field_validator("arena_url", "model_url")
+    @field_validator("arena_url", "a2awire_url", "benchgen_url", "model_url")
     @classmethod
     def _is_an_origin(cls, value: str) -> str:
         parts = urlsplit(value)
@@ -113,6 +125,14 @@ class Settings(BaseSettings):
     @classmethod
     def _names_paths(cls, value: str) -> str:
         registered.parse(value)
+        return value
+
+    @field_validator("arena_cost_cap")
+    @classmethod
+    def _is_above_the_floor(cls, value: float | None, info: ValidationInfo) -> float | None:
+        floor = info.data.get("arena_cost_floor")
+        if value is not None and floor is not None and value <= floor:
+            raise ValueError(f"must be above SCRIMMAGE_ARENA_COST_FLOOR, {floor:g} (got {value:g})")
         return value
 
     @classmethod

@@ -11,7 +11,7 @@ import contextlib
 import random
 
 from shared.errors import Unavailable
-from shared.models import Kind, RunStatus
+from shared.models import Kind, RunStatus, TaskStatus
 from shared.pool.fleet import Fleet
 from shared.pool.jobs import QUEUE_SOLVE, Jobs
 from shared.pool.ledger import Ledger, RunState
@@ -22,11 +22,12 @@ _LEAST_WAITING = 16
 def send_round(ledger: Ledger, jobs: Jobs, fleet: Fleet, *, chance: random.Random | None = None) -> int:
     """Send what may be sent now; returns the number of jobs.
 
-    A final run's tasks are all sent at once, to their own queue. Other runs give one task each in turn, in
-    an order that is drawn anew each time, until the queue holds two jobs per slot (at least 16).
+    A final run's tasks are all sent at once, to their own queue. Of the others, whichever has the fewest jobs
+    out (sent or leased) gives the next one, until the queue holds two jobs per slot (at least 16); so a run
+    that starts late catches up at once. Between equals it is drawn by lot.
 
     Args:
-        chance: draws the order; tests inject their own.
+        chance: draws the lots; tests inject their own.
 
     Raises:
         Unavailable: Redis or the broker does not answer. A task whose job was not taken is unsent again.
@@ -40,14 +41,19 @@ def send_round(ledger: Ledger, jobs: Jobs, fleet: Fleet, *, chance: random.Rando
     if not turn:
         return sent
     (chance or random.Random()).shuffle(turn)  # noqa: S311 - fairness, no secret
+    out = ledger.sent_of()
+    for state in turn:
+        out[state.ref] += state.counts.get(TaskStatus.LEASED, 0)
     slots = sum(worker.slots for worker in fleet.live() if worker.solves)
     room = max(_LEAST_WAITING, 2 * slots) - jobs.waiting(QUEUE_SOLVE)
     while turn and room > 0:
-        state = turn.pop(0)
-        if _send(ledger, jobs, state, 1):
-            turn.append(state)
-            room -= 1
-            sent += 1
+        state = min(turn, key=lambda state: out[state.ref])
+        if not _send(ledger, jobs, state, 1):
+            turn.remove(state)
+            continue
+        out[state.ref] += 1
+        room -= 1
+        sent += 1
     return sent
 
 

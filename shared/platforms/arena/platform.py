@@ -35,6 +35,7 @@ from shared.platforms.arena.client import ArenaClient
 from shared.platforms.arena.files import ArenaFiles
 from shared.platforms.arena.models import FinalWindow, Tools
 from shared.platforms.arena.opening import Opener
+from shared.platforms.arena.scoring import cost_score, final_score
 from shared.platforms.arena.submitting import AT_ONCE, Submitter
 from shared.platforms.base import Limits, Prepared, Standing
 from shared.platforms.http import Http
@@ -151,15 +152,25 @@ class ArenaPlatform:
             seen = self._client.run(run.ref, deadline).data
             if not seen.over:
                 raise error from None
-            return seen.scorecard()
+            return self._scored(seen.scorecard())
         card = answer.scorecard()
         if run.kind is Kind.DEV and not card.reveals:
             seen = self._client.run(run.ref, deadline).data
             card = seen.scorecard() if seen.over else card
-        return card.model_copy(update={"status": card.status or "finished"})
+        return self._scored(card.model_copy(update={"status": card.status or "finished"}))
 
     def refresh(self, run: Run, deadline: Deadline) -> Scorecard:
-        return self._client.run(run.ref, deadline).data.scorecard()
+        return self._scored(self._client.run(run.ref, deadline).data.scorecard())
+
+    def _scored(self, card: Scorecard) -> Scorecard:
+        """Fill in the scores that the platform left out, where cost, floor and cap are known."""
+        floor, cap = self._settings.arena_cost_floor, self._settings.arena_cost_cap
+        if card.cost_score is not None or card.cost_usd is None or floor is None or cap is None:
+            return card
+        known: dict[str, float] = {"cost_score": cost_score(card.cost_usd, floor, cap)}
+        if card.final_score is None and card.accuracy is not None:
+            known["final_score"] = final_score(card.accuracy, known["cost_score"])
+        return card.model_copy(update=known)
 
     def runs(self, deadline: Deadline) -> list[JsonObject]:
         listed = self._client.runs(deadline).data

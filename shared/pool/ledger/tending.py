@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 from shared.models import RunRef, TaskStatus
 from shared.pool import keys
 from shared.pool.ledger.scripts import Scripts, micros
@@ -47,6 +50,11 @@ class Tending(Scripts):
     def sent(self) -> int:
         """How many jobs should be in the broker's queues: queued tasks that were sent and not leased yet."""
         return self._patient.do(lambda client: int(client.zcard(keys.SENT)))
+
+    def sent_of(self) -> Counter[RunRef]:
+        """The same by run."""
+        members: list[Any] = self._patient.do(lambda client: client.zrange(keys.SENT, 0, -1))
+        return Counter(ref for ref, _ in map(_split, members))
 
     def stale_sent(self, age_seconds: float) -> list[tuple[RunRef, str]]:
         """Queued tasks whose job was sent so long ago, or longer."""

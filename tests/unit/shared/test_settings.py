@@ -27,6 +27,15 @@ def test_a_wrong_setting_is_named_without_its_value(monkeypatch: pytest.MonkeyPa
     assert "hunter22" not in str(wrong.value)
 
 
+def test_a_cost_cap_below_the_floor_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIMMAGE_ARENA_COST_FLOOR", "0.2")
+    monkeypatch.setenv("SCRIMMAGE_ARENA_COST_CAP", "0.1")
+    with pytest.raises(
+        SettingsError, match=r"SCRIMMAGE_ARENA_COST_CAP: .*above SCRIMMAGE_ARENA_COST_FLOOR, 0\.2"
+    ):
+        Settings.load(_env_file=None)
+
+
 def test_each_setting_stands_in_one_row_of_the_documents() -> None:
     docs = Path(__file__).parents[3] / "docs"
     rows = "".join((docs / name).read_text(encoding="utf-8") for name in ("operate.md", "model.md"))
