@@ -106,15 +106,29 @@ def _play(request: RunRequest, confirm: str | None, accept: list[str], *, wait: 
 def _begin(
     run: FinalRun, preflight: Preflight, confirm: str | None, accept: list[str], *, wait: bool, json: bool
 ) -> tuple[list[Check], RunRef]:
-    """From the preflight to a run that has begun."""
-    checks = _go(preflight, accept, json)
-    _confirm(preflight, confirm)
-    if wait:
+    """From the preflight to a run that has begun: by this start, or by another one that was quicker."""
+    checks, ref = _go_or_join(run, preflight, accept, json)
+    if ref is None:
+        _confirm(preflight, confirm)
+    if ref is None and wait:
         run.wait_for_window(say)
-        if (ref := run.under_way()) is not None:  # another start has waited too
-            return checks, ref
-        checks = _go_again(preflight, accept, json)
-    return checks, _start(run, preflight)
+        _put_right(preflight, accept)
+        checks, ref = _go_or_join(run, preflight, accept, json)
+    return checks, _start(run, preflight) if ref is None else ref
+
+
+def _go_or_join(
+    run: FinalRun, preflight: Preflight, accept: list[str], json: bool
+) -> tuple[list[Check], RunRef | None]:
+    """The checks, and the run that another start began meanwhile; None: it is this one's to begin."""
+    ref = run.under_way()
+    checks = _show(preflight)
+    problem = _no_go(checks, accept)
+    if ref is None and isinstance(problem, Refused):
+        ref = run.under_way()  # "used already" may mean: a moment ago, by a start beside this one
+    if ref is None:
+        _answer(problem, checks, json)
+    return checks, ref
 
 
 def _start(run: FinalRun, preflight: Preflight) -> RunRef:
@@ -132,14 +146,24 @@ def _follow(settings: Settings, pool: Pool, ref: RunRef) -> Sweep:
 
 def _go(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
     """Show every line, and go on if all say yes or were accepted."""
+    checks = _show(preflight)
+    _answer(_no_go(checks, accept), checks, json)
+    return checks
+
+
+def _show(preflight: Preflight) -> list[Check]:
     checks = preflight.run()
     for check in checks:
         line = f"{check.mark:>3}  {check.what:<14} {clean(check.detail)}"
         say(line if check.ok is not False else f"[red]{line}[/red]")
-    problem = _no_go(checks, accept)
+    return checks
+
+
+def _answer(problem: ScrimmageError | None, checks: list[Check], json: bool) -> None:
+    """Go, or end here with what is wrong."""
     if problem is None:
         say("[bold]go[/bold]")
-        return checks
+        return
     if not json:
         raise problem
     print_json({"preflight": _rows(checks), "runs": [], "receipt": None, "error": str(problem)})
@@ -147,12 +171,11 @@ def _go(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
     raise typer.Exit(3 if isinstance(problem, Refused) else 2)
 
 
-def _go_again(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
-    """The checks once more after a wait; what is wrong here gets a few minutes to be put right."""
+def _put_right(preflight: Preflight, accept: list[str]) -> None:
+    """After a wait, what is wrong on this side gets a few minutes to be put right."""
     end = time.monotonic() + AFTER_WAIT_SECONDS
     while isinstance(_no_go(preflight.run(), accept), SettingsError) and time.monotonic() < end:
         time.sleep(5)
-    return _go(preflight, accept, json)
 
 
 def _no_go(checks: list[Check], accept: list[str]) -> ScrimmageError | None:
