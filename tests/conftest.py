@@ -14,6 +14,22 @@ from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
 from shared.settings import Settings
 
+_LONGEST_FIRST = ("e2e/test_", "integration/workers/", "integration/producer/", "integration/")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, so that no process sits over one of them at the end.
+
+    Within each kind the order stays random.
+    """
+
+    def rank(item: pytest.Item) -> int:
+        path = item.path.as_posix()
+        return next((at for at, part in enumerate(_LONGEST_FIRST) if part in path), len(_LONGEST_FIRST))
+
+    items.sort(key=rank)
+
 
 @pytest.fixture(scope="session")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:

@@ -11,8 +11,6 @@ from emulators.serve import ArenaEmulator, ModelEmulator
 from tests.support import model_solvers
 from tests.support.command import Terminal
 
-pytestmark = pytest.mark.xdist_group("model")  # they share one pool
-
 
 @pytest.fixture(scope="module")
 def arena() -> Iterator[ArenaEmulator]:

@@ -12,8 +12,6 @@ import pytest
 from tests.e2e.conftest import Playground
 from tests.support.playing import wait_for
 
-pytestmark = pytest.mark.xdist_group("playground")  # they share one pool
-
 
 def test_a_run_submits_every_task_once_within_the_limit(playground: Playground) -> None:
     ended = playground.terminal.run("run", "--solver", "careful", "--json")

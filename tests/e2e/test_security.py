@@ -25,8 +25,6 @@ from tests.support.command import Ended, Terminal
 from tests.support.echoing import Echoing
 from tests.support.playing import wait_for
 
-pytestmark = pytest.mark.xdist_group("security")  # they share one pool
-
 MARK = "MARKED"
 KEYS = {
     "SCRIMMAGE_ARENA_KEY": "arena_MARKEDarena0001",

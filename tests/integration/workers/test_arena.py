@@ -14,8 +14,6 @@ from shared.settings import Settings
 from tests.support.playing import wait_for_end
 from tests.support.supervised import Supervised
 
-pytestmark = pytest.mark.xdist_group("arena")  # they share one pool
-
 
 @pytest.fixture(scope="module")
 def arena():

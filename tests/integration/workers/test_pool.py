@@ -18,8 +18,6 @@ from tests.support.playing import open_final_toy, open_toy, state_of, toy_settin
 from tests.support.supervised import Supervised
 from tests.support.toy_platform import ToyPlatform
 
-pytestmark = pytest.mark.xdist_group("pool")  # they share one pool
-
 LEASE = 2.0
 
 
