@@ -126,10 +126,11 @@ class FinalRun:
         """The run of another's request: wait for it, or go on with the request if its sender died."""
         since = time.monotonic()
         while True:
+            # The opening first: it becomes a run in one step, so whoever looks in this order misses neither.
+            opening = next((o for o in self._pool.ledger.openings() if o.request_id == request_id), None)
             for state in self._pool.ledger.runs():
                 if state.request_id == request_id:
                     return state.ref
-            opening = next((o for o in self._pool.ledger.openings() if o.request_id == request_id), None)
             if opening is None:
                 raise Refused(self._why_refused(request_id))
             if self._platform.final_in_progress(Deadline.after(20)) is not None:

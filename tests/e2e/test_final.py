@@ -71,6 +71,7 @@ def test_each_line_that_is_wrong_here_is_named_and_nothing_starts(tmp_path: Path
         assert not any(name.startswith("POST") for name in account(emulator)["by_endpoint"])
 
 
+@pytest.mark.optin  # half a minute; starts at the same time are in tests/integration/producer/test_final.py
 def test_two_starts_that_wait_for_the_window_play_one_run(tmp_path: Path) -> None:
     with ArenaEmulator.start(window="15..4000") as emulator:
         terminal = terminal_for(tmp_path, emulator)
