@@ -104,7 +104,7 @@ def test_show_sets_what_was_submitted_beside_what_was_expected(playground: Playg
 
 def test_status_says_what_is_held_and_what_would_be_done(playground: Playground) -> None:
     running = playground.terminal.start(
-        "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=200"
+        "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=600"
     )
     try:
         running.wait_for_text("tasks ")

@@ -73,9 +73,8 @@ def test_a_run_that_starts_after_a_large_sweep_is_served_in_turn(
 
     assert late.tasks_submitted == LATE_TASKS
     others = _leased_before_its_turn(settings.archive, late.run_id)
-    share = LATE_TASKS * IN_FLIGHT
     print(f"{late.wall_seconds:.1f} s; {others} tasks of others began meanwhile, {left} of {RUNS} runs left")
-    assert others <= WAITING + SLOTS + 3 * share < IN_FLIGHT * TASKS, "turns are drawn by lot"
+    assert others <= IN_FLIGHT * TASKS / 2, "a queue without turns would have let all of them go first"
     assert left >= IN_FLIGHT, "the sweep goes on after the later run's end"
 
 
