@@ -13,7 +13,7 @@ from tests.e2e.conftest import terminal_for
 from tests.support.command import Terminal
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def emulator() -> Iterator[ArenaEmulator]:
     with ArenaEmulator.start() as emulator:
         yield emulator
@@ -25,7 +25,7 @@ def terminal(tmp_path: Path, emulator: ArenaEmulator) -> Terminal:
 
 
 def test_ctrl_c_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -> None:
-    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=300")
+    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=200")
     running.wait_for_text("tasks ")
     ended = running.interrupt()
     assert ended.code == 130
@@ -33,13 +33,13 @@ def test_ctrl_c_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -
     resumed = terminal.run("resume", "--json")
     assert resumed.code == 0, resumed.err
     (row,) = resumed.json["runs"]
-    assert (row["status"], row["tasks_submitted"]) == ("finished", 300)
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 200)
 
 
 def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_end(
     terminal: Terminal,
 ) -> None:
-    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=300")
+    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=200")
     running.wait_for_text("tasks ")
     its_own = psutil.Process(running.process.pid).children(recursive=True)
     assert any("workers.supervise" in process.cmdline() for process in its_own)
@@ -48,12 +48,12 @@ def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_
     resumed = terminal.run("resume", "--json")
     assert resumed.code == 0, resumed.err
     (row,) = resumed.json["runs"]
-    assert (row["status"], row["tasks_submitted"]) == ("finished", 300)
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 200)
 
 
 def test_workers_whose_supervisor_was_killed_are_started_again(terminal: Terminal) -> None:
     running = terminal.start(
-        "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=150", "--json"
+        "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=100", "--json"
     )
     running.wait_for_text("tasks ")
     (supervisor,) = (
@@ -66,7 +66,7 @@ def test_workers_whose_supervisor_was_killed_are_started_again(terminal: Termina
     assert ended.code == 0, ended.err
     assert "starting them again" in ended.err
     (row,) = ended.json["runs"]
-    assert (row["status"], row["tasks_submitted"]) == ("finished", 150)
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 100)
 
 
 @pytest.mark.parametrize(

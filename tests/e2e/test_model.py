@@ -40,7 +40,7 @@ def terminal(tmp_path: Path, arena: ArenaEmulator, model: ModelEmulator) -> Term
 def test_a_run_through_troubles_and_an_outage_costs_what_the_books_say(
     terminal: Terminal, model: ModelEmulator
 ) -> None:
-    model.control("conduct", limited=0.2, empty=0.1, down=8)
+    model.control("conduct", limited=0.2, empty=0.1, down=4)
     ended = terminal.run("run", "--solver", "asking", "--json", seconds=150)
     assert ended.code == 0, ended.err
     (row,) = ended.json["runs"]

@@ -7,11 +7,15 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from emulators.serve import ArenaEmulator
 from shared.pool.connection import connect
 from tests.support.command import Terminal
 from tests.support.final_solvers import SETTING
 from tests.support.playing import wait_for
+
+pytestmark = pytest.mark.chaos
 
 ACCEPTED = ("--accept", "rehearsal", "--accept", "working tree", "--confirm", "Team 1")
 

@@ -199,6 +199,7 @@ def test_a_deaf_consumer_is_replaced(pool, workers):
     workers.wait_until_live(4)
 
 
+@pytest.mark.chaos
 def test_a_node_that_hangs_is_replaced(pool, workers):
     (victim,) = workers.children("solve2")
     victim.send_signal(signal.SIGSTOP)

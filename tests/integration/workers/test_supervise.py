@@ -69,6 +69,7 @@ def test_a_second_signal_ends_coldly_and_leaves_running_jobs_to_the_pool(server,
     assert leased(workers, run) == 4
 
 
+@pytest.mark.chaos
 def test_nodes_of_a_killed_supervisor_leave_and_its_run_goes_on_elsewhere(server, tmp_path):
     workers = start(server, tmp_path)
     run = open_toy(workers.pool, "slow", options={"tasks": 8})
