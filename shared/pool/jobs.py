@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from kombu.exceptions import OperationalError
+from kombu.exceptions import LimitExceeded, OperationalError
 from pydantic import Field, field_validator
 
 from shared.errors import SettingsError, Unavailable
@@ -185,18 +185,16 @@ class Jobs:
             Unavailable: the broker does not answer.
             SettingsError: the broker refuses access.
         """
-        with self._broker() as connection:
+        with self._errors(), self._sender().pool.acquire(block=True, timeout=_ANSWER_SECONDS) as connection:
             try:
-                with connection.channel() as channel:
-                    return int(channel.queue_declare(queue, passive=True).message_count)
-            except connection.channel_errors as error:
-                if str(getattr(error, "reply_code", None)) == _NOT_FOUND:  # a word on Redis, a number on AMQP
-                    return 0
-                raise
+                return _size(connection, queue)
+            except connection.connection_errors:  # it broke while it lay idle, or a 404 closed its channel
+                connection.collect()
+                return _size(connection, queue)
 
     def ping(self) -> None:
         """Check that the broker answers. Raises Unavailable, or SettingsError where it refuses access."""
-        with self._broker() as connection:
+        with self._errors(), self._sender().connection_for_write() as connection:
             connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
 
     def close(self) -> None:
@@ -207,24 +205,24 @@ class Jobs:
             self._app = None
 
     def _send(self, name: str, job: FinishJob, queue: str, shown: str) -> None:
-        with self._broker():  # the app has connections of its own; this one stays unused
+        with self._errors():
             self._sender().send_task(
                 name, kwargs=job.model_dump(), queue=queue, argsrepr=shown, kwargsrepr="", ignore_result=True
             )
 
     @contextlib.contextmanager
-    def _broker(self) -> Iterator[Any]:
-        """A connection, opened when used (a pooled one may have broken while it lay idle), and its errors."""
-        with self._sender().connection_for_write() as connection:
-            try:
-                yield connection
-            except (*connection.connection_errors, *connection.channel_errors, OperationalError) as error:
-                where = address(broker_url(self._settings))
-                if UNTRUSTED in str(error):
-                    raise SettingsError(untrusted(f"the broker at {where}")) from None
-                if {type(one).__name__ for one in (error, error.__cause__)} & _REFUSALS:
-                    raise SettingsError(f"the broker at {where} refuses access: check its URL") from None
-                raise Unavailable(f"the broker at {where} does not answer: {error}") from None
+    def _errors(self) -> Iterator[None]:
+        """Inside, what the broker's library raises is raised as ours."""
+        broker = self._sender().pool.connection
+        try:
+            yield
+        except (*broker.connection_errors, *broker.channel_errors, OperationalError, LimitExceeded) as error:
+            where = address(broker_url(self._settings))
+            if UNTRUSTED in str(error):
+                raise SettingsError(untrusted(f"the broker at {where}")) from None
+            if {type(one).__name__ for one in (error, error.__cause__)} & _REFUSALS:
+                raise SettingsError(f"the broker at {where} refuses access: check its URL") from None
+            raise Unavailable(f"the broker at {where} does not answer: {error}") from None
 
     def _sender(self) -> Celery:
         """The app of this process; one that was made before a fork is left alone."""
@@ -236,3 +234,14 @@ class Jobs:
                 self._app.conf.update(celery_config(self._settings))
                 self._owner = os.getpid()
             return self._app
+
+
+def _size(connection: Any, queue: str) -> int:
+    """Messages in a queue, over a connection that is kept: one for each look is two sockets and 190 objects."""
+    connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
+    try:
+        return int(connection.default_channel.queue_declare(queue, passive=True).message_count)
+    except connection.channel_errors as error:
+        if str(getattr(error, "reply_code", None)) == _NOT_FOUND:  # a word on Redis, a number on AMQP
+            return 0
+        raise

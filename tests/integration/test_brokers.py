@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shared.errors import SettingsError
-from shared.models import Kind, RunStatus
+from shared.models import Kind, RunRef, RunStatus
 from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, Jobs
 from shared.pool.pool import Pool
 from shared.settings import Settings
@@ -96,6 +96,15 @@ def test_jobs_outlive_a_restart_of_rabbitmq_each_in_its_queue(redis_url: str, tm
         jobs.finish(run.ref, Kind.DEV)
         rabbitmq.restart()
         assert [jobs.waiting(queue) for queue in (QUEUE_SOLVE, QUEUE_FINAL, QUEUE_FINISH)] == [2, 1, 1]
+        jobs.close()
+
+
+def test_a_queue_that_rabbitmq_does_not_know_holds_nothing(redis_url: str, tmp_path: Path) -> None:
+    with RabbitMQ.start(tmp_path / "rabbitmq") as rabbitmq:
+        jobs = Jobs(settings(redis_url=redis_url, broker_url=rabbitmq.url))
+        assert [jobs.waiting(QUEUE_SOLVE), jobs.waiting(QUEUE_SOLVE)] == [0, 0]
+        jobs.solve(RunRef(platform="toy", run_id="r"), "1", "doubling", Kind.DEV)
+        assert [jobs.waiting(QUEUE_FINISH), jobs.waiting(QUEUE_SOLVE)] == [0, 1]
         jobs.close()
 
 

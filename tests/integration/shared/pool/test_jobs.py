@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import os
 import socket
@@ -37,6 +38,18 @@ def test_each_job_goes_to_its_queue(pool: Pool) -> None:
     pool.jobs.solve(REF, "t01", "baseline", Kind.FINAL)
     pool.jobs.finish(REF, Kind.FINAL)
     assert [pool.jobs.waiting(queue) for queue in (QUEUE_SOLVE, QUEUE_FINAL, QUEUE_FINISH)] == [2, 1, 1]
+
+
+def test_to_look_at_queues_again_and_again_opens_one_connection_and_leaves_no_garbage(
+    pool: Pool, redis_client: redis.Redis
+) -> None:
+    pool.jobs.waiting(QUEUE_SOLVE)
+    gc.collect()
+    opened = redis_client.info("stats")["total_connections_received"]
+    for _ in range(10):
+        assert (pool.jobs.waiting(QUEUE_SOLVE), pool.jobs.waiting(QUEUE_FINISH)) == (0, 0)
+    assert redis_client.info("stats")["total_connections_received"] == opened
+    assert gc.collect() < 20
 
 
 def test_a_message_carries_ids_and_shows_them_readably(pool: Pool, redis_client: redis.Redis) -> None:
@@ -97,6 +110,7 @@ def test_sending_goes_on_after_the_broker_restarted(tmp_path: Path) -> None:
     server = RedisServer.start(tmp_path)
     jobs = Jobs(Settings.load(_env_file=None, redis_url=server.url))
     jobs.solve(REF, "t01", "baseline", Kind.DEV)
+    assert jobs.waiting(QUEUE_SOLVE) == 1
     server.stop()
     with RedisServer.start(tmp_path, port=server.port):
         jobs.solve(REF, "t02", "baseline", Kind.DEV)
