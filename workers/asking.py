@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -28,9 +28,9 @@ from shared.models import EffectResult, JsonObject, Solution, ToolResult, plain
 from shared.platforms.base import Platform
 from shared.workspace.trust import TrustedTools
 from workers.context import TaskContext, Tools
-from workers.guard import Policy
+from workers.desk import Desk
+from workers.guard import HardRules
 from workers.leases import Held
-from workers.solvers.desk import Desk
 from workers.transcript import Transcript
 from workers.worker import Worker
 
@@ -67,7 +67,8 @@ class Asking:
         self._task = held.lease.task
         left = held.lease.seconds_left
         self._deadline = Deadline.after(left - min(CLOSING_SECONDS, left * CLOSING_PART))
-        self._model = cache(lambda: worker.models.of(held.lease, self._deadline, transcript))
+        # Without a reference to itself: a cycle would keep the run's tasks until a full collection.
+        self._model = cache(partial(worker.models.of, held.lease, self._deadline, transcript))
         self._workspace: Workspace | None = None
         self._opened = False
 
@@ -142,10 +143,10 @@ class Asking:
 
         return pool.flights.fly(f"once:{sha256(request).hexdigest()}", made, kept, self._deadline)
 
-    def policy(self) -> Policy:
+    def policy(self) -> HardRules:
         """What the operator files of the workspace say about effects."""
         workspace = self.workspace()
-        return Policy() if workspace is None else Policy.of(Desk(workspace))
+        return HardRules() if workspace is None else HardRules.of(Desk(workspace))
 
     def _trusted(self, workspace: Workspace) -> TrustedTools:
         trust = self._worker.trust(self._platform, self._run)

@@ -22,10 +22,10 @@ from shared.workspace.workspace import Workspaces
 from tests.support.ledger import lease, open_run
 from tests.support.model import settings_for
 from workers.context import Solver, TaskContext, Tools
-from workers.guard import Guard, Policy
+from workers.desk import Desk
+from workers.guard import Guard, HardRules
 from workers.logs import Mask
 from workers.model.models import Models
-from workers.solvers.desk import Desk
 from workers.testing import LocalParse, UntestedTools
 from workers.transcript import Transcript
 
@@ -109,7 +109,7 @@ class LocalPlay:
         state = TaskState.initial(self.scenario, task)
         assert context.workspace is not None
         desk = Desk(context.workspace)
-        guard = Guard(lambda: Policy.of(desk))
+        guard = Guard(lambda: HardRules.of(desk))
         refused = []
         for effect in solution.effects:
             verdict = guard.check(effect)

@@ -6,7 +6,7 @@ since text in a workspace is data and gives no orders.
 """
 
 from workers.guard.effects import DRAFTS, Guard, Verdict
-from workers.guard.policy import Policy
+from workers.guard.hard_rules import HardRules
 from workers.guard.request import Refusal, Request
 
-__all__ = ["DRAFTS", "Guard", "Policy", "Refusal", "Request", "Verdict"]
+__all__ = ["DRAFTS", "Guard", "HardRules", "Refusal", "Request", "Verdict"]

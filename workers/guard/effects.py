@@ -17,10 +17,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from shared.models import Effect, Source
-from workers.guard.policy import Policy
+from workers.guard.hard_rules import HardRules
 
 DRAFTS = "/drafts/"
 
@@ -48,58 +49,56 @@ class Guard:
     """The rules for one task.
 
     Args:
-        policy: read from the operator files, asked for when the first effect needs it.
+        rules: read from the operator files, asked for when the first effect needs them.
     """
 
-    policy: Callable[[], Policy] = Policy
-    _read: Policy | None = field(default=None, init=False, repr=False)
+    rules: Callable[[], HardRules] = HardRules
 
     def check(self, effect: Effect) -> Verdict:
         """May this effect leave? The first rule that says no decides."""
-        policy = self.rules()
+        rules = self.known
         if "path" in effect.args:
-            verdict = _file(effect, policy)
+            verdict = _file(effect, rules)
         elif "to" in effect.args:
-            verdict = _mail(effect, policy)
+            verdict = _mail(effect, rules)
         else:
-            verdict = _operations(effect, policy)
-        return replace(verdict, source=policy.lines.get(verdict.rule))
+            verdict = _operations(effect, rules)
+        return replace(verdict, source=rules.lines.get(verdict.rule))
 
-    def rules(self) -> Policy:
+    @cached_property
+    def known(self) -> HardRules:
         """What the operator files say, read when it is first needed."""
-        if self._read is None:
-            self._read = self.policy()
-        return self._read
+        return self.rules()
 
 
-def _file(effect: Effect, policy: Policy) -> Verdict:
+def _file(effect: Effect, rules: HardRules) -> Verdict:
     path = effect.args["path"]
     if not isinstance(path, str) or not path.startswith(DRAFTS) or posixpath.normpath(path) != path:
         return Verdict(
             False, "write-only-under-drafts", f"files are written under {DRAFTS} alone, not {path!r:.80}"
         )
-    if policy.personal_stays and (what := _personal(effect, policy, "")):
+    if rules.personal_stays and (what := _personal(effect, rules, "")):
         return Verdict(False, "personal-data-stays", f"{what} in {path}")
     return Verdict(True, "write-only-under-drafts")
 
 
-def _mail(effect: Effect, policy: Policy) -> Verdict:
+def _mail(effect: Effect, rules: HardRules) -> Verdict:
     to = effect.args["to"]
     recipients = " ".join(map(str, to)) if isinstance(to, list) else str(to)
     domains = {match.group(1).lower() for match in _ADDRESS.finditer(recipients)}
     if not domains:
         return Verdict(False, "recipient-is-an-address", f"no e-mail address in {recipients!r:.80}")
-    outside = {domain for domain in domains if not _vouched_for(domain, policy)}
-    if outside and policy.mail_domains is not None:
+    outside = {domain for domain in domains if not _vouched_for(domain, rules)}
+    if outside and rules.mail_domains is not None:
         return Verdict(
             False, "recipient-domain", f"{', '.join(sorted(outside))}: not among the operator's domains"
         )
-    if (outside or policy.personal_stays) and (what := _personal(effect, policy, recipients)):
+    if (outside or rules.personal_stays) and (what := _personal(effect, rules, recipients)):
         return Verdict(False, "personal-data-stays", f"{what} in a message to {recipients:.80}")
     return Verdict(True, "recipient-domain")
 
 
-def _operations(effect: Effect, policy: Policy) -> Verdict:
+def _operations(effect: Effect, rules: HardRules) -> Verdict:
     """Operations on records and domains: ``{"ops": [{"op": verb, …: subject}]}``, or one in the arguments."""
     listed = effect.args.get("ops")
     for operation in listed if isinstance(listed, list) else [effect.args]:
@@ -107,29 +106,29 @@ def _operations(effect: Effect, policy: Policy) -> Verdict:
             continue
         verb = str(operation.get("op", effect.tool)).lower()
         subjects = {value for key, value in operation.items() if key != "op" and isinstance(value, str)}
-        if verb.startswith(("quarantine", "release")) and (held := sorted(subjects & policy.protected)):
+        if verb.startswith(("quarantine", "release")) and (held := sorted(subjects & rules.protected)):
             return Verdict(False, "protected", f"{verb} of {held[0]}, which the operator marks")
         if verb.startswith("block"):
-            own = [domain for domain in subjects if _vouched_for(domain.lower(), policy)]
+            own = [domain for domain in subjects if _vouched_for(domain.lower(), rules)]
             if own:
                 return Verdict(False, "own-domains-stay-open", f"{own[0]} is the operator's own")
     return Verdict(True, "no-rule-against-it")
 
 
-def _vouched_for(domain: str, policy: Policy) -> bool:
-    return any(domain == name or domain.endswith(f".{name}") for name in policy.mail_domains or ())
+def _vouched_for(domain: str, rules: HardRules) -> bool:
+    return any(domain == name or domain.endswith(f".{name}") for name in rules.mail_domains or ())
 
 
-def _personal(effect: Effect, policy: Policy, recipients: str) -> str | None:
+def _personal(effect: Effect, rules: HardRules, recipients: str) -> str | None:
     """Names the kind of personal data in an outgoing text, None where there is none."""
     for name in ("subject", "body", "content"):
         text = str(effect.args.get(name, ""))
         for match in _ADDRESS.finditer(text):
-            if match.group() not in recipients and not _vouched_for(match.group(1).lower(), policy):
+            if match.group() not in recipients and not _vouched_for(match.group(1).lower(), rules):
                 return "a private e-mail address"
         for kind, pattern in _PERSONAL.items():
             if pattern.search(text):
                 return kind
-        if any(value in text for value in policy.personal):
+        if any(value in text for value in rules.personal):
             return "what a register holds as personal"
     return None

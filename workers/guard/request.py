@@ -14,17 +14,14 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from shared.documents.paths import extension
 from shared.models import Effect, Source
+from workers.desk import Desk, Row, mentions
 from workers.guard.effects import Guard
 from workers.guard.wording import Wording
-
-if TYPE_CHECKING:
-    from workers.solvers.desk import Desk, Row
 
 _LETTERS = frozenset({"txt", "md", "pdf", "docx", "odt"})
 _FOUND = frozenset({"revoke", "rotate", "block"})
@@ -122,7 +119,7 @@ class Request:
         alone = kind in {"quarantine", "release"} and not _EVERY.search(self.instruction)
         for subject in _subjects(effect):
             led = self._refers({subject}) or (not alone and self._leads(subject, known))
-            if not self._mentions(subject) and not led:
+            if not mentions(self.instruction, subject) and not led:
                 return Refusal("unknown-subject", f"nothing that the task names leads to {subject}")
         return None
 
@@ -152,17 +149,13 @@ class Request:
             return True
         near = [*own, *(row for row in self._rows if row.id in referred)]
         values = {value for row in near for value in row.cells.values()} - {subject}
-        return any(len(value) > 2 and not value.isdigit() and self._mentions(value) for value in values)
+        return any(
+            len(value) > 2 and not value.isdigit() and mentions(self.instruction, value) for value in values
+        )
 
     def _refers(self, ids: set[str]) -> bool:
         """True where a record that the instruction names refers to one of these."""
-        return any(self._mentions(row.id) and ids & set(row.cells.values()) for row in self._rows)
-
-    def _mentions(self, name: str) -> bool:
-        return (
-            name in self.instruction
-            and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", self.instruction) is not None
-        )
+        return any(mentions(self.instruction, row.id) and ids & set(row.cells.values()) for row in self._rows)
 
     @cached_property
     def _ids(self) -> frozenset[str]:

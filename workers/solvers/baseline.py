@@ -13,8 +13,9 @@ from collections.abc import Callable
 from shared.errors import ToolError
 from shared.models import Effect, Solution, Source, Task
 from workers.context import TaskContext
-from workers.solvers.calls import Call
-from workers.solvers.desk import Desk, Row, Rule, mentions
+from workers.desk import Row, Rule, mentions
+from workers.guard import HardRules
+from workers.solvers.calls import Call, CountingDesk
 
 DENIED, CLARIFY, UNSUPPORTED = "DENIED_SECURITY", "NEEDS_CLARIFICATION", "UNSUPPORTED"
 
@@ -38,8 +39,8 @@ class Baseline:
     def solve(self, task: Task, context: TaskContext) -> Solution:
         if context.workspace is None or context.effects:
             return Solution(outcome=CLARIFY)
-        desk = Desk(context.workspace)
-        kinds: tuple[Callable[[str, Desk], Solution | None], ...] = (
+        desk = CountingDesk(context.workspace)
+        kinds: tuple[Callable[[str, CountingDesk], Solution | None], ...] = (
             _forbidden,
             _obedience,
             _protected,
@@ -65,7 +66,7 @@ class Baseline:
         return Solution(outcome=CLARIFY)
 
 
-def _forbidden(instruction: str, desk: Desk) -> Solution | None:
+def _forbidden(instruction: str, desk: CountingDesk) -> Solution | None:
     """Mail to where no mail may go; the log changed or erased."""
     if (rule := _leak(instruction, desk)) is not None:
         return _denied(rule)
@@ -75,9 +76,9 @@ def _forbidden(instruction: str, desk: Desk) -> Solution | None:
     return None
 
 
-def _leak(text: str, desk: Desk) -> Rule | None:
+def _leak(text: str, desk: CountingDesk) -> Rule | None:
     """The rule that forbids a message which a text asks for; None where there is none."""
-    allowed = desk.policy.mail_domains
+    allowed = HardRules.of(desk).mail_domains
     domains = {match[1].lower() for match in _ADDRESS.finditer(text)}
     if allowed is None or not any(domain not in allowed for domain in domains):
         return None
@@ -85,7 +86,7 @@ def _leak(text: str, desk: Desk) -> Rule | None:
     return desk.rule(r"personal data") if personal else desk.rule(re.escape(min(allowed)))
 
 
-def _obedience(instruction: str, desk: Desk) -> Solution | None:
+def _obedience(instruction: str, desk: CountingDesk) -> Solution | None:
     """ "Do what this mail asks": judged by what it asks."""
     subject = re.search(r'"([^"]+)"', instruction)
     if subject is None or not re.search(_OBEY, instruction, re.IGNORECASE):
@@ -98,7 +99,7 @@ def _obedience(instruction: str, desk: Desk) -> Solution | None:
     return None
 
 
-def _protected(instruction: str, desk: Desk) -> Solution | None:
+def _protected(instruction: str, desk: CountingDesk) -> Solution | None:
     """Quarantine or release of one that the register marks as not to be touched."""
     if not re.search(r"quarantine|releas|lock\w* out|let\w* go", instruction, re.IGNORECASE):
         return None
@@ -110,7 +111,7 @@ def _protected(instruction: str, desk: Desk) -> Solution | None:
     return None
 
 
-def _without_means(instruction: str, desk: Desk) -> Solution | None:
+def _without_means(instruction: str, desk: CountingDesk) -> Solution | None:
     """What the operator says that one does not have."""
     rule = desk.rule(r"\bha(?:s|ve) (?:no|neither|not)\b", r"phone|radio|calendar|diary")
     if rule is None:
@@ -121,7 +122,7 @@ def _without_means(instruction: str, desk: Desk) -> Solution | None:
     return None
 
 
-def _ambiguous(instruction: str, desk: Desk) -> Solution | None:
+def _ambiguous(instruction: str, desk: CountingDesk) -> Solution | None:
     """A name that several records have, and no id beside it."""
     for register in desk.registers:
         if any(mentions(instruction, row.id) for row in register):
@@ -136,7 +137,7 @@ def _ambiguous(instruction: str, desk: Desk) -> Solution | None:
     return None
 
 
-def _notice(instruction: str, desk: Desk) -> Solution | None:
+def _notice(instruction: str, desk: CountingDesk) -> Solution | None:
     """Word of an incident to the mailbox of the group that it concerns, where a procedure wants that."""
     procedure = desk.rule(r"\bone (?:message|letter|mail)\b", r"mailbox|post box")
     wanted = re.search(r"\b(?:notice|notify|word|tell|inform|heard)\b", instruction, re.IGNORECASE)
@@ -159,7 +160,7 @@ def _notice(instruction: str, desk: Desk) -> Solution | None:
     return None
 
 
-def _incident(instruction: str, desk: Desk) -> tuple[Row | None, Row | None]:
+def _incident(instruction: str, desk: CountingDesk) -> tuple[Row | None, Row | None]:
     """The record that an instruction names, and the one other record that it refers to."""
     for row in desk.named(instruction):
         others = [found for value in row.cells.values() if (found := desk.record(value))]
@@ -169,7 +170,7 @@ def _incident(instruction: str, desk: Desk) -> tuple[Row | None, Row | None]:
     return None, None
 
 
-def _ranking(instruction: str, desk: Desk) -> Solution | None:
+def _ranking(instruction: str, desk: CountingDesk) -> Solution | None:
     """The three with the most completed calls."""
     if not re.search(r"\b(?:rank|top three|the three|three \w+ with)\b", instruction, re.IGNORECASE):
         return None
@@ -184,7 +185,7 @@ def _ranking(instruction: str, desk: Desk) -> Solution | None:
     return Solution(answer=[*best], sources=_ends(done))
 
 
-def _rate(instruction: str, desk: Desk) -> Solution | None:
+def _rate(instruction: str, desk: CountingDesk) -> Solution | None:
     """The part of calls that failed, in percent."""
     if not re.search(r"\bfail\w* (?:rate|share)|(?:rate|share) of fail", instruction, re.IGNORECASE):
         return None
@@ -192,7 +193,7 @@ def _rate(instruction: str, desk: Desk) -> Solution | None:
     return Solution(answer=desk.log.rate(calls), sources=_ends(calls)) if calls else None
 
 
-def _count(instruction: str, desk: Desk) -> Solution | None:
+def _count(instruction: str, desk: CountingDesk) -> Solution | None:
     """How many calls were completed."""
     asked = re.search(r"\b(?:count|how many|number of)\b", instruction, re.IGNORECASE)
     if asked is None or re.search(_NOT_UNDERSTOOD, instruction, re.IGNORECASE):
@@ -204,7 +205,7 @@ def _count(instruction: str, desk: Desk) -> Solution | None:
     return Solution(answer=len(done), sources=_ends(done))
 
 
-def _asked(instruction: str, desk: Desk) -> list[Call] | None:
+def _asked(instruction: str, desk: CountingDesk) -> list[Call] | None:
     """The calls that an instruction speaks of, by action, agents and time; None where it names no action."""
     action = desk.log.action(instruction)
     if action is None:
@@ -214,7 +215,7 @@ def _asked(instruction: str, desk: Desk) -> list[Call] | None:
     return desk.log.within(desk.log.calls(events), instruction)
 
 
-def _who_contacted(instruction: str, desk: Desk) -> Solution | None:
+def _who_contacted(instruction: str, desk: CountingDesk) -> Solution | None:
     """Which agents contacted a host, by the rules on what a contact is."""
     hosts = _HOST.findall(instruction.lower())
     action = desk.log.action(instruction)
@@ -232,7 +233,7 @@ def _who_contacted(instruction: str, desk: Desk) -> Solution | None:
     return Solution(answer=sorted(first), sources=tuple(first.values())) if first else None
 
 
-def _name_behind(instruction: str, desk: Desk) -> Solution | None:
+def _name_behind(instruction: str, desk: CountingDesk) -> Solution | None:
     """The full name of the person that a record refers to."""
     if "full name" not in instruction.lower() or re.search(r"\bobject\b", instruction):
         return None

@@ -23,12 +23,12 @@ from shared.errors import CapReached, DeadlinePassed, Refused, ToolError, Unavai
 from shared.models import Solution, Source, Task
 from shared.workspace.workspace import Workspace
 from workers.context import TaskContext
-from workers.guard import Guard, Policy, Request
+from workers.desk import Desk
+from workers.guard import Guard, HardRules, Request
 from workers.model import Model, Reply, assistant, user
-from workers.solvers import desk as reading
 from workers.solvers.agent import loop, prompt, vision
 from workers.solvers.agent.checks import Judged, judge
-from workers.solvers.agent.execute import Desk, Done, Execution, StepFailed
+from workers.solvers.agent.execute import Done, Execution, Means, StepFailed
 from workers.solvers.agent.form import shaped
 from workers.solvers.agent.plan import BadPlan, Outcome, Plan, parse, schema
 from workers.solvers.agent.policy import Policy as AgentPolicy
@@ -128,7 +128,7 @@ class Attempt:
     def solve(self) -> Solution | None:
         """The decision; None where nothing came of it."""
         common = self._agent.prompt(self._task, self._context)
-        self._desk = Desk(
+        self._means = Means(
             self._workspace,
             self._context.tools,
             lambda path: vision.look(path, self._context),
@@ -140,7 +140,7 @@ class Attempt:
         try:
             if not self._plan():
                 loop.explore(
-                    self._messages, self._model, self._desk, self._context, self._effort, self._settled
+                    self._messages, self._model, self._means, self._context, self._effort, self._settled
                 )
         except (CapReached, DeadlinePassed, Refused) as error:
             self._context.log("no further model calls", reason=str(error))
@@ -184,7 +184,7 @@ class Attempt:
         steps = [step.kind for step in plan.steps]
         self._context.log("plan", outcome=plan.outcome, reason=plan.reason, steps=steps)
         try:
-            done = Execution(plan, self._desk).run()
+            done = Execution(plan, self._means).run()
         except StepFailed as failed:
             self._keep(Candidate(plan, failed.done))
             return self._again(reply, str(failed))
@@ -214,8 +214,8 @@ class Attempt:
 
     @cached_property
     def _request(self) -> Request:
-        desk = reading.Desk(self._workspace)
-        return Request(self._task.instruction, desk, Guard(lambda: Policy.of(desk)))
+        desk = Desk(self._workspace)
+        return Request(self._task.instruction, desk, Guard(lambda: HardRules.of(desk)))
 
     def _decision(self) -> Solution | None:
         best = self._best

@@ -61,8 +61,8 @@ class Done:
 
 
 @dataclass(frozen=True)
-class Desk:
-    """Where a plan is carried out.
+class Means:
+    """What a plan is carried out with.
 
     Args:
         workspace: of the task.
@@ -80,9 +80,9 @@ class Desk:
 class Execution:
     """One plan being carried out."""
 
-    def __init__(self, plan: Plan, desk: Desk) -> None:
+    def __init__(self, plan: Plan, means: Means) -> None:
         self._plan = plan
-        self._desk = desk
+        self._means = means
         self._results = Results()
         self._sources: dict[Source, None] = {}
         self._found: list[JsonValue] = []
@@ -142,9 +142,9 @@ class Execution:
         raise ToolError(f"{step.path} has no rule {step.id!r}")
 
     def _sql(self, step: SqlStep) -> JsonValue:
-        aliases = {**self._desk.relations, **{a: (t.path, t.sheet) for a, t in step.tables.items()}}
+        aliases = {**self._means.relations, **{a: (t.path, t.sheet) for a, t in step.tables.items()}}
         query = self._results.sql(step.query)
-        result = self._desk.workspace.sql(query, limit=MOST_ROWS, aliases=aliases)
+        result = self._means.workspace.sql(query, limit=MOST_ROWS, aliases=aliases)
         if step.cite is not None:
             for source in _sources(result, ends=step.cite == "ends"):
                 self._cite(source)
@@ -165,7 +165,7 @@ class Execution:
 
     def _look(self, step: LookStep) -> JsonValue:
         path = self._known(step.path)
-        found = captures([self._desk.look(path)], self._results.value(step.pattern))  # type: ignore[arg-type]
+        found = captures([self._means.look(path)], self._results.value(step.pattern))  # type: ignore[arg-type]
         if not found:
             raise ToolError(f"{path}: nothing that is seen matches {step.pattern!r}")
         if step.cite:
@@ -175,7 +175,7 @@ class Execution:
     def _tool(self, step: ToolStep) -> JsonValue:
         args = self._results.value(dict(step.args))
         assert isinstance(args, dict)
-        result = self._desk.tools.call(step.tool, **args)
+        result = self._means.tools.call(step.tool, **args)
         if step.cite:
             for source in _places(result):
                 self._cite(source)
@@ -194,13 +194,13 @@ class Execution:
         return Effect(tool=tool, args=filled)
 
     def _blocks(self, path: str) -> Sequence[Block]:
-        document = self._desk.workspace.document(path)
+        document = self._means.workspace.document(path)
         if document.unreadable:
             raise ToolError(f"{path} cannot be read: {document.unreadable}")
         return document.blocks
 
     def _known(self, path: str) -> str:
-        self._desk.workspace.sha256(path)
+        self._means.workspace.sha256(path)
         return path
 
     def _cite(self, source: Source) -> None:

@@ -11,7 +11,7 @@ from shared.errors import ToolError
 from shared.models import JsonObject
 from workers.context import TaskContext
 from workers.model import Model, Reply, ToolCall, assistant, tool, tool_result, user
-from workers.solvers.agent.execute import MOST_ROWS, Desk
+from workers.solvers.agent.execute import MOST_ROWS, Means
 from workers.solvers.agent.plan import schema
 from workers.solvers.agent.policy import Effort
 
@@ -39,7 +39,7 @@ TOOLS = (
 def explore(
     messages: list[JsonObject],
     model: Model,
-    desk: Desk,
+    means: Means,
     context: TaskContext,
     effort: Effort,
     settled: Callable[[Reply], bool],
@@ -68,37 +68,37 @@ def explore(
                 return
             continue
         messages.append(assistant(reply))
-        messages += [tool_result(call, _answer(call, desk)) for call in reply.tool_calls]
+        messages += [tool_result(call, _answer(call, means)) for call in reply.tool_calls]
 
 
-def _answer(call: ToolCall, desk: Desk) -> str:
+def _answer(call: ToolCall, means: Means) -> str:
     try:
         if call.args is None:
             raise ToolError("the arguments are no JSON object")
-        result = _call(call.name, call.args, desk)
+        result = _call(call.name, call.args, means)
     except ToolError as error:
         return f"error: {error}"
     text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False)
     return text if len(text) <= _LONGEST_RESULT else text[:_LONGEST_RESULT] + " … (cut)"
 
 
-def _call(name: str, args: JsonObject, desk: Desk) -> JsonValue:
+def _call(name: str, args: JsonObject, means: Means) -> JsonValue:
     if name == "sql":
-        result = desk.workspace.sql(_text(args, "query"), limit=MOST_ROWS, aliases=desk.relations)
+        result = means.workspace.sql(_text(args, "query"), limit=MOST_ROWS, aliases=means.relations)
         return {"columns": [*result.columns], "rows": [[*row] for row in result.rows[:50]]}
     if name == "read":
-        document = desk.workspace.document(_text(args, "path"))
+        document = means.workspace.document(_text(args, "path"))
         blocks = [f"[{block.locator}] {block.text}" for block in document.blocks]
         return document.unreadable or "\n".join(blocks)
     if name == "search":
         return [
-            f"{hit.source.wire()}: {hit.text[:300]}" for hit in desk.workspace.search(_text(args, "text"))
+            f"{hit.source.wire()}: {hit.text[:300]}" for hit in means.workspace.search(_text(args, "text"))
         ]
     if name == "look":
-        return desk.look(_text(args, "path"))
+        return means.look(_text(args, "path"))
     if name == "call":
         given = args.get("args")
-        return desk.tools.call(_text(args, "tool"), **(given if isinstance(given, dict) else {}))
+        return means.tools.call(_text(args, "tool"), **(given if isinstance(given, dict) else {}))
     raise ToolError(f"there is no tool {name!r} here")
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from shared.models import Effect, Source
-from workers.guard import Guard, Policy, Request
-from workers.solvers.desk import Desk
+from workers.desk import Desk
+from workers.guard import Guard, HardRules, Request
 from workers.testing import local_context
 
 AGENTS = """# Signal box
@@ -31,7 +31,7 @@ def request(instruction: str) -> Request:
     workspace = local_context(FILES).workspace
     assert workspace is not None
     desk = Desk(workspace)
-    return Request(instruction, desk, Guard(lambda: Policy.of(desk)))
+    return Request(instruction, desk, Guard(lambda: HardRules.of(desk)))
 
 
 def ops(*operations: tuple[str, str, str]) -> Effect:

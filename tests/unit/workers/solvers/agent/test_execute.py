@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from shared.models import Source
-from workers.solvers.agent.execute import Desk, Done, Execution, StepFailed
+from workers.solvers.agent.execute import Done, Execution, Means, StepFailed
 from workers.solvers.agent.plan import BadPlan, parse
 from workers.testing import local_context
 
@@ -22,10 +22,10 @@ FILES = {
 def run(*steps: dict[str, Any], **plan: Any) -> Done:
     context = local_context(FILES)
     assert context.workspace is not None
-    desk = Desk(
+    means = Means(
         context.workspace, context.tools, lambda path: f"seen in {path}", {"depots": ("/sheds.csv", "")}
     )
-    return Execution(parse({"outcome": "OK", "steps": [*steps], **plan}), desk).run()
+    return Execution(parse({"outcome": "OK", "steps": [*steps], **plan}), means).run()
 
 
 def sql(query: str, name: str = "it", shape: str = "list", **more: Any) -> dict[str, Any]:

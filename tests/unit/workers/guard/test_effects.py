@@ -3,9 +3,9 @@
 import pytest
 
 from shared.models import Effect
-from workers.guard import Guard, Policy
+from workers.guard import Guard, HardRules
 
-INSIDE = Policy(mail_domains=frozenset({"inside.test"}))
+INSIDE = HardRules(mail_domains=frozenset({"inside.test"}))
 
 
 def mail(to, body="The figures are ready.", subject="Report"):
@@ -50,14 +50,14 @@ def test_a_message_without_an_address_does_not_leave():
     ],
 )
 def test_personal_data_does_not_leave_for_where_nobody_vouches(text):
-    guard = Guard(Policy)
+    guard = Guard(HardRules)
     assert guard.check(mail("press@outside.test", body=text)).rule == "personal-data-stays"
     assert guard.check(mail("press@outside.test", subject=text)).rule == "personal-data-stays"
     assert Guard(lambda: INSIDE).check(mail("ana@inside.test", body=text)).allowed
 
 
 def test_where_the_operator_says_so_personal_data_stays_whoever_wants_it():
-    guard = Guard(lambda: Policy(mail_domains=frozenset({"inside.test"}), personal_stays=True))
+    guard = Guard(lambda: HardRules(mail_domains=frozenset({"inside.test"}), personal_stays=True))
     text = "Call her: +49 170 555 12 34."
     assert guard.check(mail("ana@inside.test", body=text)).rule == "personal-data-stays"
     draft = Effect(tool="write", args={"path": "/drafts/a.md", "content": "bo.private@home.test"})
@@ -67,7 +67,7 @@ def test_where_the_operator_says_so_personal_data_stays_whoever_wants_it():
 
 def test_plain_figures_are_no_personal_data():
     text = "On 2026-11-14 agent-03 moved 1,234 records (TOK-AB-12) to example-a.test at 09:15:00Z."
-    assert Guard(Policy).check(mail("press@outside.test", body=text)).allowed
+    assert Guard(HardRules).check(mail("press@outside.test", body=text)).allowed
 
 
 def test_operator_files_are_read_once():

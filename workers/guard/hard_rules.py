@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 from shared.documents.operator_files import read_operator_files
 from shared.models import Source
-
-if TYPE_CHECKING:
-    from workers.solvers.desk import Desk, Rule
+from workers.desk import Desk, Rule
 
 _DOMAIN = re.compile(r"(?<![\w/.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w/-])", re.IGNORECASE)
 _FILE_ENDINGS = {
@@ -49,7 +46,7 @@ _SHORTEST_PERSONAL = 6
 
 
 @dataclass(frozen=True)
-class Policy:
+class HardRules:
     """What the operator files say about effects.
 
     Args:
@@ -67,43 +64,33 @@ class Policy:
     lines: dict[str, Source] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, paths: Iterable[str], load: Callable[[str], bytes]) -> Policy:
-        """The policy of a workspace.
-
-        Args:
-            paths: of all its files.
-            load: gives a file's bytes by path.
-        """
-        statements = read_operator_files(paths, load).statements
+    def of(cls, desk: Desk) -> HardRules:
+        """Those of a workspace, joined with its registers."""
+        workspace, rules = desk.workspace, desk.rules
+        statements = read_operator_files(workspace.paths(), workspace.bytes).statements
         domains = {domain for text in statements for domain in _mail_domains(text)}
-        return cls(
-            mail_domains=frozenset(domains) or None,
-            personal_stays=any(_PERSONAL.search(text) and _NEVER.search(text) for text in statements),
-        )
-
-    @classmethod
-    def of(cls, desk: Desk) -> Policy:
-        """The policy of a workspace, joined with its registers."""
-        read = desk.policy
-        rules = desk.rules
+        personal_stays = any(_says_personal_stays(text) for text in statements)
         marked = [(rule, column) for rule in rules for column in _marks(rule, desk)]
         lines = {
             "recipient-domain": _first(rules, lambda text: bool(_mail_domains(text))),
-            "personal-data-stays": _first(
-                rules, lambda text: bool(_PERSONAL.search(text) and _NEVER.search(text))
-            ),
+            "personal-data-stays": _first(rules, _says_personal_stays),
             "write-only-under-drafts": _first(
                 rules, lambda text: bool(_DRAFTS.search(text) and _ONLY.search(text))
             ),
             "protected": marked[0][0].source if marked else None,
         }
         rows = [row for register in desk.registers for row in register]
-        return replace(
-            read,
-            personal=frozenset(_personal(desk)) if read.personal_stays else frozenset(),
+        return cls(
+            mail_domains=frozenset(domains) or None,
+            personal_stays=personal_stays,
+            personal=frozenset(_personal(desk)) if personal_stays else frozenset(),
             protected=frozenset(row.id for row in rows if any(row.true(column) for _, column in marked)),
             lines={name: source for name, source in lines.items() if source is not None},
         )
+
+
+def _says_personal_stays(text: str) -> bool:
+    return bool(_PERSONAL.search(text) and _NEVER.search(text))
 
 
 def _first(rules: Iterable[Rule], says: Callable[[str], bool]) -> Source | None:

@@ -1,4 +1,4 @@
-"""What `baseline` and the guard read out of a workspace: the operator's rules, the registers, the log.
+"""What the guard and `baseline` read out of a workspace: the operator's rules, and the registers.
 
 Nothing here knows a scenario: paths, columns, names of actions and states all come from ``/AGENTS.md``, the
 files that it names, and the data themselves.
@@ -16,8 +16,6 @@ from shared.documents.operator_files import operator_texts
 from shared.documents.paths import canonical, extension, within
 from shared.models import Source
 from shared.workspace.workspace import Workspace
-from workers.guard.policy import Policy
-from workers.solvers.calls import Calls
 
 _RULE = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(.*)")
 _TRUE = {"yes", "true", "1", "y"}
@@ -86,10 +84,6 @@ class Desk:
         return next((rule for rule in self.rules if rule.says(*patterns)), None)
 
     @cached_property
-    def policy(self) -> Policy:
-        return Policy.read(self.workspace.paths(), self.workspace.bytes)
-
-    @cached_property
     def registers(self) -> list[list[Row]]:
         """Tables of records with ids, from files that the operator does not call old."""
         old = [
@@ -114,11 +108,6 @@ class Desk:
     def named(self, text: str) -> list[Row]:
         """The records whose ids stand in a text."""
         return [row for register in self.registers for row in register if mentions(text, row.id)]
-
-    @cached_property
-    def log(self) -> Calls:
-        """What the log counts."""
-        return Calls(self)
 
     @cached_property
     def actors(self) -> list[Row]:
