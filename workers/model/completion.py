@@ -46,12 +46,20 @@ class Completion:
         if not isinstance(message, dict):
             raise ValueError("no message in its first choice")
         used = _object(answer.get("usage"))
+        finish = _word(choices[0].get("finish_reason"))
+        text, calls = _text(message.get("content")), tuple(_tool_calls(message.get("tool_calls")))
+        refusal = _word(message.get("refusal"))
+        if not text.strip() and not calls:
+            if finish == "content_filter":
+                refusal = refusal or "a filter held the answer back"
+            elif finish != "length":  # thoughts that broke off are none
+                text = _text(message.get("reasoning_content") or message.get("reasoning"))
         return cls(
             raw=raw,
-            text=_text(message.get("content")),
-            tool_calls=tuple(_tool_calls(message.get("tool_calls"))),
-            refusal=_word(message.get("refusal")),
-            finish=_word(choices[0].get("finish_reason")),
+            text=text,
+            tool_calls=calls,
+            refusal=refusal,
+            finish=finish,
             usage=Usage(
                 tokens_in=_count(used.get("prompt_tokens")),
                 tokens_cached=_count(_object(used.get("prompt_tokens_details")).get("cached_tokens")),
@@ -64,8 +72,13 @@ class Completion:
 
     @property
     def empty(self) -> bool:
-        """True where it says nothing, calls nothing and refuses nothing."""
-        return not (self.text.strip() or self.tool_calls or self.refusal)
+        """True where it says nothing, calls nothing and refuses nothing, and had room to."""
+        return not (self.text.strip() or self.tool_calls or self.refusal or self.finish == "length")
+
+    @property
+    def metered(self) -> bool:
+        """False where the endpoint tells neither tokens nor cost."""
+        return self.cost_usd is not None or self.usage != Usage()
 
     def cost(self, price: Price) -> int:
         """Whole micro-dollars: as the endpoint says, else by the price."""
@@ -108,9 +121,20 @@ def _word(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def _number(value: Any) -> float:
+    """A number that is not negative, also as a text; else NaN."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return math.nan
+    return number if math.isfinite(number) and number >= 0 else math.nan
+
+
 def _count(value: Any) -> int:
-    return int(value) if isinstance(value, int | float) and math.isfinite(value) and value > 0 else 0
+    number = _number(value)
+    return 0 if math.isnan(number) else int(number)
 
 
 def _money(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) and value >= 0 else None
+    number = _number(value)
+    return None if math.isnan(number) else number

@@ -1,17 +1,16 @@
 """One chat-completions endpoint with one key: a request, its answer, and what a failure means.
 
-The key goes to the configured origin and nowhere else. Errors come in three ways, which mean the same here:
-as an HTTP status, as ``{"error": {"code": …}}`` inside HTTP 200 (OpenRouter), and as an answer without
-content.
+The key goes to the configured origin and nowhere else.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -23,8 +22,10 @@ from shared.errors import NotAuthorised, Refused, SettingsError
 from shared.models import JsonObject
 from shared.platforms.http import is_loopback, printable
 from shared.platforms.retry import http_date, retry_after
+from workers.model.answer import Answer
 from workers.model.completion import Completion
-from workers.model.prices import GUESS, Price
+from workers.model.dialect import Dialect
+from workers.model.prices import GUESS, Price, counted
 
 SEED = 7
 ANSWER_LIMIT = 16 * 2**20
@@ -36,6 +37,8 @@ _ASK_PRICE_AGAIN = 60.0
 _OVERLOAD = {429, 503, 529}
 _LOST = {408, 504, 524}
 """A gateway stopped waiting: the model may have gone on, and be paid for it."""
+_LACKS = re.compile(r"\bsupport", re.IGNORECASE)
+"""A 404 of OpenRouter that is about this request: nobody "supports image input" for the model."""
 _NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
 log = structlog.get_logger(__name__)
@@ -98,7 +101,7 @@ class Endpoint:
         self._priced_until = float("inf") if price else 0.0
         self._pricing = threading.Lock()
         self._timeout = timeout
-        self._json_object = False
+        self._dialects: dict[bool, Dialect] = {}
         self._clock = clock
         self._client = httpx.Client(
             headers={"authorization": f"Bearer {key}", "user-agent": f"scrimmage/{version('scrimmage')}"},
@@ -149,28 +152,42 @@ class Endpoint:
             Miss: no usable answer came.
             NotAuthorised, SettingsError, Refused: another try would end the same way.
         """
-        status, headers, data = self._exchange(body, deadline.sooner(self._timeout))
-        if status >= 400 and not self._json_object and _rejects_schema(body, data):
-            log.info("model.schema_sent_otherwise", url=self.url)
-            self._json_object = True
-            status, headers, data = self._exchange(body, deadline.sooner(self._timeout))
-        if not 200 <= status < 300:
-            raise self._failure(status, headers, data)
-        try:
-            answer = json.loads(data)
-        except (ValueError, RecursionError):
-            raise Miss("the answer is not JSON (cut off?)", lost=True) from None
-        error = answer.get("error") if isinstance(answer, dict) else None
-        if error:
-            code = error.get("code") if isinstance(error, dict) else None
-            raise self._failure(code if isinstance(code, int) else 500, headers, data)
-        try:
-            completion = Completion.read(data)
-        except ValueError as wrong:
-            raise Miss(f"malformed answer: {wrong}", lost=True) from None
+        completion = self._read(self._taken(body, deadline))
+        if not completion.metered:
+            completion = replace(completion, usage=counted(body, completion.raw))
         if completion.empty:
             raise Miss("an answer without content", completion=completion)
         return completion
+
+    def _taken(self, body: bytes, deadline: Deadline) -> Answer:
+        """The answer to the request in the first wording that the endpoint does not turn down."""
+        with_tools = b'"tools":' in body  # some take a schema or tools, but not both at once
+        dialect = self._dialects.get(with_tools, Dialect())
+        first: Answer | None = None
+        while True:
+            answer = self._exchange(dialect.worded(body), deadline.sooner(self._timeout))
+            try:
+                code = answer.code
+            except ValueError:
+                raise Miss("the answer is not JSON (cut off?)", lost=True) from None
+            if code is None:
+                if self._dialects.get(with_tools, Dialect()) != dialect:
+                    log.info(
+                        "model.asked_otherwise", url=self.url, form=dialect.form, without=[*dialect.without]
+                    )
+                    self._dialects[with_tools] = dialect
+                return answer
+            first = first or answer
+            other = dialect.after(body, code, answer.said)
+            if other is None:
+                raise self._failure(first if code < 500 and first.code else answer)
+            dialect = other
+
+    def _read(self, answer: Answer) -> Completion:
+        try:
+            return Completion.read(answer.body)
+        except ValueError as wrong:
+            raise Miss(f"malformed answer: {wrong}", lost=True) from None
 
     def price(self) -> Price:
         """What tokens cost here: as set, else as the endpoint lists it, else a guess."""
@@ -190,9 +207,7 @@ class Endpoint:
             log.warning("model.price_guessed", model=self.model, hint="set SCRIMMAGE_MODEL_PRICE")
         return price or GUESS
 
-    def _exchange(self, body: bytes, until: Deadline) -> tuple[int, Mapping[str, str], bytes]:
-        if self._json_object:
-            body = _as_json_object(body)
+    def _exchange(self, body: bytes, until: Deadline) -> Answer:
         seconds = max(until.left(), 0.001)
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
         headers = {"content-type": "application/json"}
@@ -207,51 +222,25 @@ class Endpoint:
                     if len(data) > ANSWER_LIMIT:
                         raise Miss(f"the answer is longer than {ANSWER_LIMIT} bytes", lost=True)
                 named = {name.lower(): value for name, value in response.headers.items()}
-                return response.status_code, named, data
+                return Answer(response.status_code, named, data)
         except httpx.HTTPError as error:
             words = self._clean(f"{type(error).__name__}: {error}")
             raise Miss(words, lost=not isinstance(error, _NOT_SENT)) from None  # the error holds the key
 
-    def _failure(self, code: int, headers: Mapping[str, str], data: bytes) -> Miss | Refused | SettingsError:
+    def _failure(self, answer: Answer) -> Miss | Refused | SettingsError:
         """What an error means, whether it came as a status or inside HTTP 200."""
-        said = _said(data)
+        code, said = answer.code or answer.status, answer.said
         words = self._clean(f"{code}: {said}" if said else f"{code} without a message")
-        moderated = code == 403 and b'"flagged_input"' in data  # OpenRouter's moderation: not about the key
+        moderated = code == 403 and b'"flagged_input"' in answer.data  # OpenRouter's: not about the key
         if code in {401, 402, 403} and not moderated:
             return NotAuthorised(f"the model's endpoint {self.url} refuses the key: {words}", status=code)
-        if code == 404:
+        if code == 404 and not _LACKS.search(said):
             return SettingsError(f"no model {self.model!r} at {self.url}: {words}; set SCRIMMAGE_MODEL")
         if code in _OVERLOAD or code in _LOST or code >= 500 or code < 400:
-            now = http_date(headers.get("date", ""))
-            after = retry_after(headers, time.time() if now is None else now)
+            now = http_date(answer.headers.get("date", ""))
+            after = retry_after(answer.headers, time.time() if now is None else now)
             return Miss(words, lost=code in _LOST, overload=code in _OVERLOAD, after=after)
         return Refused(f"the model's endpoint rejects the request: {words}", status=code)
 
     def _clean(self, text: str) -> str:
         return printable(text.replace(self._key, "[key]"))
-
-
-def _rejects_schema(body: bytes, answer: bytes) -> bool:
-    """Whether an error is about how the schema was sent, not about the request."""
-    return b'"json_schema"' in body and b"response_format" in answer
-
-
-def _as_json_object(body: bytes) -> bytes:
-    """The same request with its schema sent as llama-cpp-python's server takes it."""
-    request = json.loads(body)
-    form = request.get("response_format", {})
-    if form.get("type") == "json_schema":
-        request["response_format"] = {"type": "json_object", "schema": form["json_schema"]["schema"]}
-    return json.dumps(request, ensure_ascii=False).encode(errors="replace")
-
-
-def _said(data: bytes) -> str:
-    """The message of an error body, in whichever of the common forms."""
-    try:
-        said = json.loads(data)
-    except (ValueError, RecursionError):
-        return ""
-    for name in ("error", "message"):
-        if isinstance(said, dict) and said.get(name):
-            said = said[name]
-    return said if isinstance(said, str) else json.dumps(said)

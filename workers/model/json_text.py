@@ -13,7 +13,8 @@ _MOST_STARTS = 200
 
 
 def find(text: str) -> JsonValue:
-    """The largest JSON object or array in ``text``; None where there is none."""
+    """The largest JSON object or array in ``text``, thoughts left aside; None where there is none."""
+    text = text.rpartition("</think>")[2]
     best: JsonValue = None
     longest = at = 0
     for _ in range(_MOST_STARTS):

@@ -8,7 +8,7 @@ have been paid for, so its estimate stays.
 what came back                            in the ledger               then
 ========================================  ==========================  =====================================
 an answer                                 its cost                    the reply
-an answer without content                 its cost                    again
+an answer without content                 its cost                    again; after the last try Refused
 429, 503, 529, as status or inside a 200  nothing                     all callers pause, concurrency is cut;
                                                                       again
 other 5xx, no connection                  nothing                     again
@@ -18,7 +18,8 @@ other 5xx, no connection                  nothing                     again
 other 4xx                                 nothing                     Refused
 ========================================  ==========================  =====================================
 
-After the last try the model counts as away (``Unavailable``): the task waits and loses no attempt.
+After the last try the model counts as away (``Unavailable``): the task waits and loses no attempt. A request
+that is turned down is first worded otherwise (``dialect``).
 """
 
 from __future__ import annotations
@@ -113,13 +114,14 @@ class Model:
             label: names the call in the transcript.
 
         Returns:
-            An answer with text, tool calls, or a refusal in it.
+            An answer with text, tool calls, or a refusal in it; with none of them where ``max_tokens`` were
+            too few for it to begin (``finish`` is ``length``).
 
         Raises:
             CapReached: the call's estimate does not fit under a cap; nothing was spent.
             Unavailable: no usable answer after all tries, or before the deadline; let it pass through.
             NotAuthorised, SettingsError: key or model are not accepted; let them pass through.
-            Refused: the endpoint rejects this very request.
+            Refused: the endpoint rejects this very request, or answers it without content again and again.
             DeadlinePassed: no time was left to begin with.
         """
         body = self._endpoint.body(messages, schema, tools, max_tokens)
@@ -151,6 +153,8 @@ class Model:
             if attempt + 1 < TRIES and not miss.overload:  # after an overload the pacing makes all wait
                 pause = max(back_off(attempt, self._chance), miss.after or 0.0)
                 self._sleep(min(pause, self._deadline.left()))
+        if miss.completion is not None:  # it is there, it is paid, and has nothing to say
+            raise Refused(f"the model {self.name} did not answer: {miss}")
         raise Unavailable(f"the model {self.name} did not answer: {miss}", after=miss.after)
 
     def _once(self, body: bytes, label: str) -> tuple[Completion, int, float]:

@@ -62,14 +62,18 @@ class Price:
 
     def estimate(self, body: bytes) -> int:
         """What a request will cost at most, more or less: nothing of it cached, every token written."""
-        text, images = _IMAGE.subn(b"", body)
         written = _MAX_TOKENS.search(body)
-        return self.of(
-            Usage(
-                tokens_in=math.ceil(len(text) / BYTES_PER_TOKEN) + images * IMAGE_TOKENS,
-                tokens_out=int(written[1]) if written else 0,
-            )
-        )
+        return self.of(Usage(tokens_in=_read(body), tokens_out=int(written[1]) if written else 0))
+
+
+def counted(body: bytes, answer: bytes) -> Usage:
+    """The tokens of a call whose answer does not tell them, on the careful side."""
+    return Usage(tokens_in=_read(body), tokens_out=math.ceil(len(answer) / BYTES_PER_TOKEN))
+
+
+def _read(body: bytes) -> int:
+    text, images = _IMAGE.subn(b"", body)
+    return math.ceil(len(text) / BYTES_PER_TOKEN) + images * IMAGE_TOKENS
 
 
 GUESS = Price(1.0, 1.0, 4.0, guessed=True)
