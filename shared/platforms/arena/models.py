@@ -65,8 +65,15 @@ def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+def _lower(value: Any) -> Any:
+    return value.lower() if isinstance(value, str) else value
+
+
 _LENIENT = WrapValidator(_or_none)
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._~+@-]{0,127}$")]
+TaskId = Annotated[str, Field(pattern=r"^[^|\x00-\x1f\x7f]{1,200}$")]
+"""Whatever a job can carry (``shared.pool.jobs``): a task that is left out is lost."""
+Sha256 = Annotated[str, BeforeValidator(_lower), Field(pattern=r"^[0-9a-f]{64}$")]
 Number = Annotated[Annotated[float, Field(allow_inf_nan=False)] | None, _LENIENT]
 Count = Annotated[Annotated[int, Field(ge=0)] | None, _LENIENT]
 Whole = Annotated[int | None, _LENIENT]
@@ -192,7 +199,7 @@ class Submitted(GradeFields):
 class TaskDetail(Wire):
     """A task as POST /runs and GET /runs/{run_id} show it, with the reveal of an ended dev run."""
 
-    task_id: Id
+    task_id: TaskId
     instruction: Text = None
     level: Whole = None
     submitted: Flag = None
@@ -335,7 +342,7 @@ class Runs(Wire):
 
 class FileInfo(Wire):
     path: str
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    sha256: Sha256
     size: Count = None
 
 
@@ -356,12 +363,12 @@ class TaskManifest(Wire):
 
 
 class TaskFiles(Wire):
-    task_id: Id
+    task_id: TaskId
     files: Files = Field(default_factory=list)
 
 
 class BlobInfo(Wire):
-    sha256: Text = None
+    sha256: Annotated[Sha256 | None, _LENIENT] = None
     size: Count = None
 
 
@@ -369,7 +376,7 @@ class Manifest(Wire):
     """``GET /runs/{run_id}/manifest``: the run's distinct files, and where each task has them."""
 
     blobs: Annotated[list[BlobInfo], _usable(BlobInfo)] = Field(default_factory=list)
-    tasks: Annotated[list[TaskFiles], _usable(TaskFiles)]
+    tasks: Annotated[list[TaskFiles], _usable(TaskFiles)] = Field(default_factory=list)
 
     def sizes(self) -> dict[str, int]:
         return {blob.sha256: blob.size for blob in self.blobs if blob.sha256 and blob.size is not None}

@@ -32,7 +32,7 @@ from shared.models import (
     ToolResult,
 )
 from shared.platforms.arena.client import ArenaClient
-from shared.platforms.arena.files import ArenaFiles
+from shared.platforms.arena.files import ArenaFiles, listed
 from shared.platforms.arena.models import FinalWindow, Tools
 from shared.platforms.arena.opening import Opener
 from shared.platforms.arena.scoring import cost_score, final_score
@@ -112,7 +112,7 @@ class ArenaPlatform:
         return self._opener.adopt(request, request_id, since)
 
     def files(self, run: Run, task: Task) -> ArenaFiles:
-        return ArenaFiles(self._client, run.ref, task.task_id, self._listing(run.ref))
+        return ArenaFiles(self._client, run.ref, task.task_id, self._listing(run))
 
     def tools(self, run: Run) -> Mapping[str, JsonObject]:  # noqa: ARG002 - the list is the same for all runs
         known = self._tools
@@ -214,15 +214,16 @@ class ArenaPlatform:
     def _bucket(self) -> Bucket:
         return self._pool.bucket(f"{self.name}:{self.account()}", self.limits)
 
-    def _listing(self, ref: RunRef) -> Listing:
+    def _listing(self, run: Run) -> Listing:
         """The run's listing: from memory, the pool, or the platform, asked once in the whole pool."""
+        ref = run.ref
         with self._lock:
             if ref in self._held:
                 self._held.move_to_end(ref)
                 return self._held[ref]
         listing = self._pool.flights.fly(
             f"listing:{ref}",
-            lambda: self._ask_for_listing(ref),
+            lambda: self._ask_for_listing(run),
             lambda: self._listings.get(ref),
             Deadline.after(LISTING_SECONDS),
         )
@@ -232,10 +233,9 @@ class ArenaPlatform:
                 self._held.popitem(last=False)
         return listing
 
-    def _ask_for_listing(self, ref: RunRef) -> Listing:
-        manifest = self._client.manifest(ref, Deadline.after(LISTING_SECONDS))
-        listing = Listing(manifest.by_task(), manifest.sizes())
-        self._listings.put(ref, listing)
+    def _ask_for_listing(self, run: Run) -> Listing:
+        listing = listed(self._client, run, Deadline.after(LISTING_SECONDS))
+        self._listings.put(run.ref, listing)
         return listing
 
     def _ask_for_tools(self) -> tuple[float, Mapping[str, JsonObject]]:

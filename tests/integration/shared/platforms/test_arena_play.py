@@ -14,7 +14,7 @@ from shared.platforms.arena.platform import ArenaPlatform
 from shared.platforms.base import Prepared
 from tests.support.arena import LOG, tiny
 from tests.support.played_arena import PlayedArena, Rule
-from tests.support.scripted import ScriptedServer, reply
+from tests.support.scripted import Behaviour, ScriptedServer, reply
 
 SHA = "ab" * 32
 SOLUTIONS = {
@@ -359,6 +359,38 @@ def test_a_blob_is_looked_for_in_the_whole_run_where_the_hinted_task_has_it_no_m
 
     assert files.blob(SHA, "t01", soon()) == b"state"
     assert [request.path.partition("?")[2] for request in server.seen(path="*blobs*")] == ["task=t01", ""]
+
+
+@pytest.mark.parametrize("answer", [reply({"error": "gone"}, status=404), reply({"blobs": []})])
+def test_without_the_runs_manifest_each_task_is_asked_for_its_own_files(
+    server: ScriptedServer, scripted_platform: ArenaPlatform, answer: Behaviour
+) -> None:
+    server.on("GET", "/runs/run_1/manifest", answer)
+    own = {"files": [{"path": "/a.md", "sha256": SHA.upper(), "size": 5}, {"path": "/odd"}]}
+    server.on("GET", "/runs/run_1/tasks/t01/manifest", reply(own))
+    server.on("GET", "/runs/run_1/tasks/t02/manifest", reply({"error": "gone"}, status=404))
+    tasks = [Task(run_id="run_1", task_id=name) for name in ("t01", "t02")]
+    run = Run(platform="arena", run_id="run_1", tasks=tuple(tasks))
+
+    first, second = (scripted_platform.files(run, task) for task in tasks)
+
+    assert (first.paths, second.paths) == ({"/a.md": SHA}, {})
+    assert first.sizes == {SHA: 5}
+    assert len(server.seen(path="*manifest*")) == 3
+
+
+def test_a_file_that_no_hash_leads_to_is_asked_for_by_its_path(
+    server: ScriptedServer, scripted_platform: ArenaPlatform
+) -> None:
+    listing = {"tasks": [{"task_id": "task 1", "files": {"/a b/50%.md": SHA}}]}
+    server.on("GET", "/runs/run_1/manifest", reply(listing))
+    server.on("GET", f"/runs/run_1/blobs/{SHA}", reply({"error": "no such blob"}, status=404))
+    server.on("GET", "/runs/run_1/tasks/task%201/files/a%20b/50%25.md", reply(b"bytes"))
+    run = Run(platform="arena", run_id="run_1")
+
+    files = scripted_platform.files(run, Task(run_id="run_1", task_id="task 1"))
+
+    assert files.blob(SHA, "task 1", soon()) == b"bytes"
 
 
 @pytest.mark.parametrize(
