@@ -73,7 +73,7 @@ def summarise(pool: Pool, state: RunState) -> Summary:
         solver=state.request.solver,
         sweep=state.request.sweep,
         status=state.status,
-        tasks_total=state.tasks_total,
+        tasks_total=max(state.tasks_total, card.tasks_total or 0) if card else state.tasks_total,
         tasks_submitted=state.submitted,
         accuracy=card.accuracy if card else None,
         cost_usd=known_cost,

@@ -25,7 +25,7 @@ def terminal(tmp_path: Path, emulator: ArenaEmulator) -> Terminal:
 
 
 def test_ctrl_c_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -> None:
-    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=200")
+    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=100")
     running.wait_for_text("tasks ")
     ended = running.interrupt()
     assert ended.code == 130
@@ -33,13 +33,13 @@ def test_ctrl_c_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -
     resumed = terminal.run("resume", "--json")
     assert resumed.code == 0, resumed.err
     (row,) = resumed.json["runs"]
-    assert (row["status"], row["tasks_submitted"]) == ("finished", 200)
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 100)
 
 
 def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_end(
     terminal: Terminal,
 ) -> None:
-    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=200")
+    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=100")
     running.wait_for_text("tasks ")
     its_own = psutil.Process(running.process.pid).children(recursive=True)
     assert any("workers.supervise" in process.cmdline() for process in its_own)
@@ -48,7 +48,7 @@ def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_
     resumed = terminal.run("resume", "--json")
     assert resumed.code == 0, resumed.err
     (row,) = resumed.json["runs"]
-    assert (row["status"], row["tasks_submitted"]) == ("finished", 200)
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 100)
 
 
 def test_workers_whose_supervisor_was_killed_are_started_again(terminal: Terminal) -> None:

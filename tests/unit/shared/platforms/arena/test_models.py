@@ -122,6 +122,12 @@ def test_items_without_an_id_are_left_out() -> None:
     assert [run.run_id for run in runs.runs] == ["run_x1Y2z3"]
 
 
+@pytest.mark.parametrize("task_id", ["t01", "Task 001", "T-003/x", "aufgabe_ü", "a:b", 17])
+def test_a_task_id_of_any_form_is_kept(task_id: Any) -> None:
+    read = RunSummary.read(SUMMARY | {"tasks": [{"task_id": task_id}, {"task_id": "a|b"}, {"task_id": "\n"}]})
+    assert [task.task_id for task in read.tasks] == [str(task_id)]
+
+
 @pytest.mark.parametrize("data", [[SUMMARY], {"runs": [SUMMARY]}, {"data": {"runs": [SUMMARY]}}])
 def test_runs_are_found_bare_or_named(data: Any) -> None:
     assert len(Runs.read(data).runs) == 1
