@@ -38,6 +38,8 @@ LEAST_DEAF_SECONDS = 8.0
 
 EXIT_DEAF = 71
 
+VERSION = version("scrimmage")
+
 _ROLES: dict[frozenset[str], Role] = {
     frozenset({QUEUE_SOLVE}): "solve",
     frozenset({QUEUE_FINISH}): "finish",
@@ -115,7 +117,7 @@ class Node:
             host=platform.node(),
             pid=os.getpid(),
             role=self.role,
-            version=version("scrimmage"),
+            version=VERSION,
             slots=0 if self.role == "finish" else self.slots,
             busy=len(celery_state.active_requests),
             solvers=self._solvers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 
 import pytest
@@ -51,6 +52,19 @@ def test_a_task_is_solved_reported_and_its_run_asked_to_finish(worker, pool):
     assert task(pool, run).solution == Solution(answer=8)
     assert pool.jobs.waiting("scrimmage.finish") == 1
     assert [entry["event"] for entry in transcript(pool, run)] == ["log", "decided"]
+
+
+def test_an_attempt_leaves_nothing_that_only_a_full_collection_would_free(worker, pool):
+    run = open_toy(pool, options={"tasks": 6})
+    solve_one(worker, run, "4")
+    gc.collect()
+    gc.disable()
+    try:
+        for task_id in ("8", "10", "14", "16"):
+            solve_one(worker, run, task_id)
+        assert gc.collect() < 20
+    finally:
+        gc.enable()
 
 
 def test_a_redelivered_job_reports_nothing_twice(worker, pool):
