@@ -33,6 +33,13 @@ T = TypeVar("T")
 PATIENCE = 60.0
 """Seconds that a call without a deadline waits for Redis."""
 
+ANSWER_SECONDS = 5.0
+"""Seconds until a command without an answer counts as failed."""
+
+MOST_CONNECTIONS = 16
+"""Connections of a client, for however many threads. A command holds one for less than a millisecond; threads
+that each opened their own would keep as many as ever worked at one moment."""
+
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 1.0
 UNTRUSTED = "CERTIFICATE_VERIFY_FAILED"
 """In the words of a TLS error that every later try would meet again."""
@@ -53,13 +60,12 @@ _PASSING = (
 log = structlog.get_logger(__name__)
 
 
-def connect(url: str, *, decode: bool = True, blocking: bool = False) -> redis.Redis:
+def connect(url: str, *, decode: bool = True) -> redis.Redis:
     """A client for ``url``. Opens nothing before its first command, and may be used after a fork.
 
     Args:
         url: ``redis://`` or ``rediss://``, with password and database where needed.
         decode: replies as str; False gives bytes (blobs).
-        blocking: for BLPOP, XREAD BLOCK and subscriptions: reads wait without a time-out.
 
     Raises:
         SettingsError: the URL cannot be used; the message never shows its password.
@@ -68,16 +74,19 @@ def connect(url: str, *, decode: bool = True, blocking: bool = False) -> redis.R
     if scheme not in {"redis", "rediss"}:
         raise SettingsError(f"the pool's Redis needs a redis:// or rediss:// URL, got {scheme[:20]!r}")
     try:
-        return redis.Redis.from_url(
-            url,
-            protocol=2,  # the same replies from every server since Redis 6
-            decode_responses=decode,
-            socket_timeout=None if blocking else 5.0,
-            socket_connect_timeout=5.0,
-            socket_keepalive=True,
-            health_check_interval=0 if blocking else 30,
-            max_connections=1024,  # more than the threads of any process: a thread never waits for one
-            retry=Retry(NoBackoff(), 0),
+        return redis.Redis.from_pool(
+            redis.BlockingConnectionPool.from_url(
+                url,
+                max_connections=MOST_CONNECTIONS,
+                timeout=ANSWER_SECONDS,
+                protocol=2,  # the same replies from every server since Redis 6
+                decode_responses=decode,
+                socket_timeout=ANSWER_SECONDS,
+                socket_connect_timeout=ANSWER_SECONDS,
+                socket_keepalive=True,
+                health_check_interval=30,
+                retry=Retry(NoBackoff(), 0),
+            )
         )
     except ValueError as error:
         raise SettingsError(f"the Redis URL for {address(url)} cannot be used: {error}") from None

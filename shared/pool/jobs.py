@@ -237,7 +237,7 @@ class Jobs:
 
 
 def _size(connection: Any, queue: str) -> int:
-    """Messages in a queue, over a connection that is kept: one for each look is two sockets and 190 objects."""
+    """Messages in a queue. Over a connection that is kept: a new one is two sockets and 190 objects."""
     connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
     try:
         return int(connection.default_channel.queue_declare(queue, passive=True).message_count)

@@ -124,12 +124,8 @@ class Spend:
                 total[name] += number
         return Totals(**total, by_task={task_id: Spent(**task) for task_id, task in by_task.items()})
 
-    def sweep_total(self, sweep: str) -> int:
-        """Micro-dollars committed by all runs of the sweep, removed ones too, until ``close_sweep``."""
-        return int(self._patient.do(lambda client: client.hget(keys.SWEEPS, sweep)) or 0)
-
     def close_sweep(self, sweep: str) -> None:
-        """The sweep has ended: forget its sum."""
+        """The sweep has ended: forget what its runs have committed, removed ones too."""
         self._patient.do(lambda client: client.hdel(keys.SWEEPS, sweep))
 
 

@@ -23,12 +23,12 @@ from shared.pool.connection import Patient, connect
 from shared.pool.server import RedisServer
 
 CALLERS = """
-import json, os, sys
+import json, os, redis, sys
 from pathlib import Path
 from shared.deadline import Deadline
 from shared.models import Limits
 from shared.pool.bucket import Bucket, Lane
-from shared.pool.connection import Patient, connect
+from shared.pool.connection import Patient
 from shared.pool.scripts import source
 
 def micros(time):
@@ -51,7 +51,7 @@ url, processes, count, folder = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]),
 booked, woke = [], []
 for number in range(processes):
     if os.fork() == 0:
-        client = connect(url, blocking=True)
+        client = redis.Redis.from_url(url, decode_responses=True, socket_timeout=None)
         bucket = Bucket(Watching(client), "many", Limits(100, 20), margin_tokens=2, margin_rate=0.005)
         bucket._listening()
         client.incr("ready")

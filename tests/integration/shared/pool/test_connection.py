@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import redis
 
 from shared.deadline import Deadline
 from shared.errors import SettingsError, Unavailable
-from shared.pool.connection import Patient, connect
+from shared.pool.connection import MOST_CONNECTIONS, Patient, connect
 from shared.pool.server import RedisServer
 
 
@@ -49,6 +50,15 @@ def test_a_call_waits_for_a_redis_that_is_restarting(tmp_path: Path) -> None:
         assert patient.do(lambda client: client.get("kept")) == "yes"
     assert len(sleeps.waits) >= 1
     later[0].stop()
+
+
+def test_a_hundred_threads_share_a_few_connections(server: RedisServer) -> None:
+    with connect(server.url) as client, ThreadPoolExecutor(100) as threads:
+        patient = Patient(client)
+        assert not any(
+            threads.map(lambda _: patient.do(lambda client: client.blpop(["none"], 0.1)), range(100))
+        )
+        assert client.info("clients")["connected_clients"] == MOST_CONNECTIONS
 
 
 def test_a_redis_that_stays_away_is_unavailable_when_the_deadline_comes(server: RedisServer) -> None:

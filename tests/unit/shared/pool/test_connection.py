@@ -28,5 +28,3 @@ def test_an_address_is_shown_without_user_and_password() -> None:
 def test_time_outs_are_chosen_here_and_not_by_the_library() -> None:
     usual = connect("rediss://example.org").connection_pool.connection_kwargs
     assert (usual["socket_timeout"], usual["protocol"]) == (5.0, 2)
-    blocking = connect("redis://example.org", blocking=True).connection_pool.connection_kwargs
-    assert blocking["socket_timeout"] is None
