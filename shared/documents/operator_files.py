@@ -51,7 +51,7 @@ def operator_texts(paths: Iterable[str], load: Callable[[str], bytes]) -> dict[s
     if MAIN not in texts:
         return {}
     main = _text(load(MAIN))
-    named = {path: _text(load(path)) for path in texts if path != MAIN and path in main}
+    named = {path: _text(load(path)) for path in texts if path != MAIN and _names_path(main, path)}
     return {MAIN: main} | {path: text for path, text in named.items() if not _is_record(text)}
 
 
@@ -70,6 +70,11 @@ def _is_record(text: str) -> bool:
 
 def _text(data: bytes) -> str:
     return "\n".join(lines_of(data))
+
+
+def _names_path(text: str, path: str) -> bool:
+    """True where a text names a file from the root, with or without the first slash."""
+    return re.search(rf"(?<![\w./-])\.{{0,2}}/?{re.escape(path[1:])}(?![\w-]|\.\w)", text) is not None
 
 
 def _names(text: str, name: str) -> bool:
