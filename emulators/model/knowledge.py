@@ -1,13 +1,14 @@
 """The tasks that the stand-in knows, found by the instruction in a prompt.
 
-Two runs may share an instruction. Then the files that the prompt speaks of tell which run it is.
+Two runs may share an instruction. Then it is the one of which the prompt names the largest part of the files;
+one of which it does not name all may be an older one: the arena is asked for newer runs first.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass
+from statistics import mean
 from typing import Any
 
 import httpx
@@ -17,9 +18,6 @@ from emulators.arena.scenario import Scenario
 from emulators.arena.scenario.model import ScenarioTask
 from emulators.arena.scenarios import Build, Key, Scenarios
 from emulators.model.options import ModelOptions
-
-_ASK_AGAIN = 0.5
-"""Seconds between two questions to the arena."""
 
 _MOST_SCENARIOS = 16
 """So many of the newest are searched; more are not kept built either."""
@@ -38,6 +36,10 @@ class Known:
     def name(self) -> str:
         scenario = self.scenario
         return f"{scenario.theme}:{scenario.seed}:{scenario.variation}/{self.task.task_id}"
+
+    def share(self, prompt: str) -> float:
+        """The part of the task's files that a prompt names."""
+        return mean(path in prompt for path in self.task.files)
 
 
 class Knowledge:
@@ -62,12 +64,11 @@ class Knowledge:
                 base_url=origin, headers={"authorization": f"Bearer {password}"} if password else {}
             )
         self._asking = asyncio.Lock()
-        self._asked_at = float("-inf")
 
     async def find(self, prompt: str) -> Known | None:
         """The task whose instruction stands in the prompt; None where it is none that we know."""
         found = await self._find(prompt)
-        if found is None and await self._learn():
+        if (found is None or found.share(prompt) < 1) and await self._learn():
             found = await self._find(prompt)
         return found
 
@@ -101,16 +102,13 @@ class Knowledge:
         candidates = [known for known in candidates if len(known.task.instruction) == longest]
         if len(candidates) < 2:
             return candidates[0] if candidates else None
-        return max(candidates, key=lambda known: sum(path in prompt for path in known.task.files))
+        return max(candidates, key=lambda known: known.share(prompt))
 
     async def _learn(self) -> bool:
         """Ask the arena for its runs' scenarios. True where there was a new one."""
         if self._arena is None:
             return False
         async with self._asking:
-            if time.monotonic() - self._asked_at < _ASK_AGAIN:
-                return False
-            self._asked_at = time.monotonic()
             answer = await self._call("GET", "/_emulator/scenarios")
             before = len(self._keys)
             for row in answer.get("scenarios", []):

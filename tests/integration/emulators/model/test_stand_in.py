@@ -17,6 +17,7 @@ from emulators.model.options import ModelOptions
 from emulators.serve import ArenaEmulator, ModelEmulator
 from emulators.server import ThreadedServer
 from shared.errors import UsageError
+from tests.support.scripted import ScriptedServer, reply
 
 SCENARIO = build("hub", 5, 7)
 OTHER = build("hub", 5, 8)
@@ -80,6 +81,27 @@ def test_of_two_runs_with_the_same_instruction_the_files_tell_which_it_is(client
             paths = {step.args.get("path") for step in task.reference.steps}
             plan = client.plan("\n".join(task.files), instruction)
             assert {step.get("path") for step in plan["steps"]} == paths
+
+
+def test_a_new_run_with_the_instruction_of_an_older_one_is_told_apart_from_it() -> None:
+    (instruction,) = {task.instruction for task in SCENARIO.tasks} & {
+        task.instruction for task in OTHER.tasks
+    }
+    task = next(task for task in OTHER.tasks if task.instruction == instruction)
+    with ScriptedServer() as arena:
+        arena.on("POST", "*", forever=reply({}))
+        arena.on(
+            "GET",
+            "*/scenarios",
+            forever=reply({"scenarios": [{"theme": "hub", "seed": 5, "variation": 8}]}),
+        )
+        with ModelEmulator.start(scenarios=("hub:5:7",), arena_url=arena.url) as model:
+            client = Client(model.url + "/", model.key)
+            plan = client.plan("\n".join(task.files), instruction)
+            client.http.close()
+    assert [step.get("path") for step in plan["steps"]] == [
+        step.args.get("path") for step in task.reference.steps
+    ]
 
 
 def test_it_reads_only_images_that_it_knows(client: Client) -> None:

@@ -55,9 +55,7 @@ class Stage:
         request_id = self.ledger.request(request)
         run = self.platform.open(request, self.platform.prepare(request), request_id)
         assert self.ledger.opened(request_id, run, request)
-        task = next(
-            t for t in run.tasks if "rotat" in t.instruction.lower() and "ids of the" in t.instruction
-        )
+        task = next(task for task in run.tasks if "that you rotate" in task.instruction)
         return run, task.task_id
 
     def play(self, run: Run, task_id: str, die_before: int = -1) -> list[str]:
