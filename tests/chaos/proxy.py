@@ -1,4 +1,8 @@
-"""A network that can be cut: a TCP proxy between a worker machine and Redis or the platform."""
+"""A network that can be cut: a TCP proxy between a worker machine and Redis or the platform.
+
+It works on any machine. What it cannot do is lose packets: a connection's two ends always learn what the
+kernel here knows. `tests.chaos.network` has cables that can be pulled.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +21,48 @@ _CHUNK = 65536
 class Proxy:
     """Forwards connections to the host and port of ``url``; one thread for all of them.
 
+    Args:
+        url: what is to be reached.
+        host: address to listen on.
+
     Attributes:
         url: ``url``, as it is reached through the proxy.
         delay: seconds by which bytes are held back, each way.
-        cut: while set no byte passes either way, and nobody is told: as when a cable is out.
     """
 
-    def __init__(self, url: str, delay: float = 0.0) -> None:
+    def __init__(self, url: str, host: str = "127.0.0.1") -> None:
         parts = urlsplit(url)
         assert parts.hostname is not None
         assert parts.port is not None
         self._target = (parts.hostname, parts.port)
-        self._listening = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self._listening = socket.create_server((host, 0), backlog=256)
         port = self._listening.getsockname()[1]
-        self.url = parts._replace(netloc=f"127.0.0.1:{port}").geturl()
-        self.delay = delay
-        self.cut = False
+        self.url = parts._replace(netloc=f"{host}:{port}").geturl()
+        self.delay = 0.0
+        self._cut = False
+        self._hole = False
         self._stopping = False
         self._peers: dict[socket.socket, socket.socket] = {}
+        self._lost: set[socket.socket] = set()
         self._due: deque[tuple[float, socket.socket, bytes]] = deque()
         self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
         self._thread.start()
+
+    def cut(self) -> None:
+        """From now on no byte passes either way, and nobody is told; what was held back passes later."""
+        self._cut = True
+
+    def swallow(self) -> None:
+        """From now on a black hole: connections are accepted and nothing is forwarded.
+
+        Connections that have met it stay dead when it is gone, and nobody is told: as when a router on the
+        way has forgotten them.
+        """
+        self._hole = True
+
+    def mend(self) -> None:
+        """All is well again, for new connections and for those that were only held back."""
+        self._cut = self._hole = False
 
     def reset(self) -> None:
         """Break every connection; new ones are taken."""
@@ -60,9 +85,11 @@ class Proxy:
             self._listening.setblocking(False)
             selector.register(self._listening, selectors.EVENT_READ)
             while not self._stopping:
-                if self.cut:
+                if self._cut:
                     time.sleep(0.02)
                     continue
+                if self._hole:
+                    self._lost.update(self._peers)
                 for key, _ in selector.select(self._pause()):
                     if key.fileobj is self._listening:
                         self._accept(selector)
@@ -95,16 +122,16 @@ class Proxy:
             data = one.recv(_CHUNK)
         except OSError:
             data = b""
-        other = self._peers.get(one)
         if not data:
             selector.unregister(one)
-        if other is not None:
+        other = self._peers.get(one)
+        if other is not None and (one not in self._lost or not data):
             self._due.append((time.monotonic() + self.delay, other, data))
 
     def _deliver(self, selector: selectors.BaseSelector) -> None:
         while self._due and self._due[0][0] <= time.monotonic():
             _, to, data = self._due.popleft()
-            if to not in self._peers:
+            if to not in self._peers or (to in self._lost and data):
                 continue
             try:
                 if not data:
@@ -116,6 +143,7 @@ class Proxy:
     def _close(self, selector: selectors.BaseSelector, one: socket.socket) -> None:
         for each in (one, self._peers.get(one)):
             if each is not None and self._peers.pop(each, None) is not None:
+                self._lost.discard(each)
                 with contextlib.suppress(KeyError):
                     selector.unregister(each)
                 each.close()

@@ -1,4 +1,4 @@
-"""The solver of the chaos scenarios: reads its task's file, takes its time, asks the model once."""
+"""The solver of the small world: reads its task's file, takes its time, asks the model once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SETTING = "steady=tests.chaos.solver:Steady"
 
 
 class Steady:
-    """Always right. CHAOS_SECONDS says how long it takes."""
+    """Always right, and its answers say by which process. CHAOS_SECONDS says how long it takes."""
 
     def solve(self, task: Task, context: TaskContext) -> Solution:
         assert context.workspace is not None
@@ -23,7 +23,7 @@ class Steady:
             words = f"{task.run_id} {task.task_id}"
             context.model.chat([{"role": "user", "content": words}], max_tokens=2000, label="ask")
         return Solution(
-            answer=sheet["answer"],
+            answer={"value": sheet["value"], "by": os.getpid()},
             sources=(Source(path="/AGENTS.md", line=1),),
             effects=tuple(Effect.model_validate(effect) for effect in sheet["effects"]),
         )

@@ -1,7 +1,7 @@
-"""The stage of one chaos scenario: Redis, emulator, model, worker machines, and runs on them.
+"""The stage of one chaos scenario: Redis, emulators, worker machines, and runs on them.
 
 Everything is real and on this machine: an embedded Redis with a folder of its own, the arena emulator and the
-model in threads of this process, supervised Celery workers as processes. Nothing is left behind.
+stand-in model in threads of this process, supervised Celery workers as processes. Nothing is left behind.
 """
 
 from __future__ import annotations
@@ -10,79 +10,52 @@ import json
 import random
 import signal
 import time
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+import httpx
 import psutil
 
 from emulators.arena.api import PREFIX
 from emulators.arena.app import create_app
 from emulators.arena.options import ArenaOptions
-from emulators.arena.runs import Run as PlatformRun
+from emulators.clock import Clock
+from emulators.model import app as model_app
+from emulators.model.options import MODEL, ModelOptions
 from emulators.server import ThreadedServer
 from producer.runs import open_run, settle
 from shared.errors import Unclear
-from shared.models import Kind, RunRef, RunRequest, TaskStatus
+from shared.models import Kind, RunRef, RunRequest
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.pool import keys
-from shared.pool.ledger import RunState
 from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
 from shared.settings import Settings
-from tests.chaos import solver
-from tests.chaos.meter import Meter
+from tests.chaos import inside, solver
+from tests.chaos.clock import WallClock
+from tests.chaos.network import Address, Cable, Network
 from tests.chaos.proxy import Proxy
-from tests.chaos.world import build_small
+from tests.chaos.setup import Setup
+from tests.chaos.watching import TEAM, Watching
+from tests.chaos.world import build_real, build_small
 from tests.support.command import Terminal
-from tests.support.played_arena import Rule
 from tests.support.playing import wait_for
 from tests.support.supervised import Supervised, variables_of
 
-
-@dataclass(frozen=True)
-class Setup:
-    """What a scenario starts with.
-
-    Args:
-        tasks: of each run.
-        kind: of its runs.
-        seconds: that each solve takes.
-        lease: seconds of a lease; the pool's default is 10.
-        machines: worker machines, each with a node to finish and one for a final run.
-        processes: nodes to solve, on each of them.
-        threads: solves at a time on each such node.
-        cuttable: every machine reaches Redis and platform through proxies of its own.
-        rules: faults of the platform.
-        deadline: seconds of a final run.
-        skew: seconds by which the platform's clock is ahead.
-        spare: tasks that may end without a submission.
-    """
-
-    tasks: int = 12
-    kind: Kind = Kind.DEV
-    seconds: float = 0.5
-    lease: float = 2.0
-    machines: int = 1
-    processes: int = 1
-    threads: int = 4
-    cuttable: bool = False
-    rules: tuple[Rule, ...] = ()
-    deadline: float = 60.0
-    skew: float = 0.0
-    spare: int = 0
+_MEMORY_MB = 64
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Supervised workers, and how they reach the rest."""
+    """Supervised workers, how they reach the rest, and their wall clock."""
 
     workers: Supervised
-    to_redis: Proxy | None
-    to_platform: Proxy | None
+    to_redis: Proxy | Cable | None
+    to_platform: Proxy | Cable | None
+    clock: WallClock | None
 
     def node(self, name: str) -> psutil.Process:
         """The process of a node (``solve1``), once it runs."""
@@ -90,24 +63,23 @@ class Machine:
         return self.workers.children(name)[0]
 
 
-class Stage:
+class Stage(Watching):
     """See the module.
 
     Args:
         setup: what there is.
         seed: of everything that is drawn: faults, moments, victims.
-        folder: for data, logs and the file of faults.
+        folder: for data, logs and files of faults.
+        defect: put into every worker process (`tests.chaos.defects`).
     """
 
-    def __init__(self, setup: Setup, seed: int, folder: Path) -> None:
+    def __init__(self, setup: Setup, seed: int, folder: Path, defect: str | None = None) -> None:
+        super().__init__(random.Random(seed))
         self.setup = setup
         self.seed = seed
         self.folder = folder
-        self.chance = random.Random(seed)
         self.machines: list[Machine] = []
-        self.opened: list[RunRef] = []
-        self.measured: dict[str, tuple[float, float]] = {}
-        """By name: seconds that something took, and the bound on them."""
+        self._defect = defect
         self._ends = ExitStack()
 
     def __enter__(self) -> Self:
@@ -122,22 +94,17 @@ class Stage:
         self._ends.close()
 
     def _start(self) -> None:
-        self.redis = RedisServer.start(self.folder / "redis", maxmemory_mb=64)
+        self.redis = RedisServer.start(self.folder / "redis", maxmemory_mb=_MEMORY_MB)
         self._ends.callback(lambda: self.redis.stop())
-        faults = self.folder / "faults.json"
-        faults.write_text(json.dumps({"seed": self.seed, "rules": self.setup.rules}))
-        options = ArenaOptions.of(
-            {
-                "faults": faults,
-                "seed": self.seed,
-                "deadline": self.setup.deadline,
-                "choices": {"clock_skew": self.setup.skew},
-            }
-        )
-        self.app = create_app(options, build=build_small(self.setup.tasks))
-        self.arena_url = self._ends.enter_context(ThreadedServer(self.app)).url + PREFIX
-        self.meter = self._ends.enter_context(Meter())
-        self.settings = self._settings(self.redis.url, self.arena_url)
+        self._start_emulators()
+        redis_url, arena_url, model_url = self.redis.url, self._arena_url, self._model_url
+        if self.setup.links == "cables":
+            near, far = (self._ends.enter_context(Address()).text for _ in range(2))
+            redis_url = self._ends.enter_context(Proxy(redis_url, near)).url
+            arena_url = self._ends.enter_context(Proxy(arena_url, far)).url
+            model_url = self._ends.enter_context(Proxy(model_url, far)).url
+            self._addresses = near, far
+        self.settings = self._settings(redis_url, arena_url, model_url)
         self.pool = self._ends.enter_context(Pool(self.settings))
         self.platform = ArenaPlatform(self.settings, self.pool)
         self._ends.callback(self.platform.close)
@@ -146,18 +113,44 @@ class Stage:
         for machine in self.machines:
             self.until_live(machine)
 
-    def _settings(self, redis_url: str, arena_url: str) -> Settings:
+    def _start_emulators(self) -> None:
+        build = (build_real if self.setup.solver == "agent" else build_small)(self.setup.tasks)
+        self.app = create_app(
+            ArenaOptions.of(
+                {
+                    "faults": self._faults("platform", self.setup.rules),
+                    "seed": self.seed,
+                    "deadline": self.setup.deadline,
+                    "choices": {"clock_skew": self.setup.skew},
+                }
+            ),
+            build=build,
+        )
+        self._arena_url = self._ends.enter_context(ThreadedServer(self.app)).url + PREFIX
+        options = ModelOptions.of(
+            {"arena_url": self._arena_url, "faults": self._faults("model", self.setup.model_rules)}
+        )
+        self.model = model_app.ModelApp(options, build, Clock())
+        self._model_origin = self._ends.enter_context(ThreadedServer(self.model)).url
+        self._model_url = self._model_origin + model_app.PREFIX
+
+    def _faults(self, name: str, rules: Sequence[Any]) -> Path:
+        path = self.folder / f"faults-{name}.json"
+        path.write_text(json.dumps({"seed": self.seed, "rules": list(rules)}))
+        return path
+
+    def _settings(self, redis_url: str, arena_url: str, model_url: str) -> Settings:
+        secrets = {key.kind: key.secret for key in self.model.keys.all()}
         return Settings.load(
             _env_file=None,
             redis_url=redis_url,
             arena_url=arena_url,
-            arena_key=self.app.arena.teams.get("team-1").key,
+            arena_key=self.app.arena.teams.get(TEAM).key,
             solvers=solver.SETTING,
-            model="stand-in",
-            model_url=self.meter.url,
-            model_key="model-key-of-chaos",
-            eval_model_key="eval-key-of-chaos",
-            model_price="1/2",
+            model=MODEL,
+            model_url=model_url,
+            model_key=secrets["dev"],
+            eval_model_key=secrets["final"],
             lease_seconds=self.setup.lease,
             archive=self.folder / "archive",
             data=self.folder / "data",
@@ -167,40 +160,59 @@ class Stage:
 
     def add_machine(self, **environment: str) -> Machine:
         """Start one more worker machine; ``environment`` replaces what it would get."""
-        to_redis = to_platform = None
+        number = len(self.machines) + 1
         settings = self.settings
-        if self.setup.cuttable:
+        prefix: tuple[str, ...] = ()
+        to_redis: Proxy | Cable | None = None
+        to_platform: Proxy | Cable | None = None
+        if self.setup.links == "proxies":
             to_redis = self._ends.enter_context(Proxy(self.redis.url))
-            to_platform = self._ends.enter_context(Proxy(self.arena_url))
-            settings = self._settings(to_redis.url, to_platform.url)
+            to_platform = self._ends.enter_context(Proxy(self._arena_url))
+            settings = self._settings(to_redis.url, to_platform.url, self._model_url)
+        elif self.setup.links == "cables":
+            network = self._ends.enter_context(Network())
+            to_redis, to_platform = (network.cable(to) for to in self._addresses)
+            prefix = network.command
+        clock = None
+        if self.setup.clocks:
+            folder = self.folder / f"clock-{number}"
+            folder.mkdir()
+            clock = WallClock(folder)
+            environment = {**clock.variables, **environment}
         workers = Supervised(
             settings,
             self.folder,
             *("--role", "both", "--processes", str(self.setup.processes)),
             *("--threads", str(self.setup.threads), "--warm", "20"),
-            environment={"CHAOS_SECONDS": str(self.setup.seconds), **environment},
+            environment={**self._inside(number), "CHAOS_SECONDS": str(self.setup.seconds), **environment},
+            prefix=prefix,
         )
         self._ends.callback(workers.stop, signal.SIGQUIT)
-        machine = Machine(workers, to_redis, to_platform)
+        machine = Machine(workers, to_redis, to_platform, clock)
         self.machines.append(machine)
         return machine
+
+    def _inside(self, number: int) -> dict[str, str]:
+        """What the workers of a machine find in their environment, where something is to go wrong in them."""
+        found = {}
+        if self._defect:
+            found[inside.DEFECT] = self._defect
+        if self.setup.deaths:
+            folder = self.folder / f"deaths-{number}"
+            folder.mkdir()
+            steps = [self.chance.randint(1, inside.STEPS) for _ in range(self.setup.deaths)]
+            found[inside.DEATHS] = f"{folder}:{','.join(map(str, steps))}"
+        return {"SCRIMMAGE_PLATFORMS": inside.SETTING, **found} if found else {}
 
     def until_live(self, machine: Machine) -> None:
         """Wait for the heartbeats of a machine's nodes."""
         machine.workers.wait_until_live(self.setup.processes + 2, 60)
 
-    def nodes(self, name: str) -> list[psutil.Process]:
-        """The processes of all nodes of that name."""
+    def nodes(self, name: str = "") -> list[psutil.Process]:
+        """The processes of all nodes of that name; without one, of all nodes."""
         return [child for machine in self.machines for child in machine.workers.children(name)]
 
-    def tender(self) -> psutil.Process | None:
-        """The node that tends now, if it lives."""
-        owner = str(self.pool.redis.do(lambda client: client.hget(keys.TENDING, "owner")) or "")
-        with suppress(psutil.NoSuchProcess, ValueError):
-            return psutil.Process(int(owner.rpartition("-")[2]))
-        return None
-
-    # -- runs
+    # -- runs and commands
 
     def open(self, seed: int | None = None) -> RunRef:
         """Open a run, as often as it takes on a platform with faults."""
@@ -208,7 +220,7 @@ class Stage:
             platform="arena",
             kind=self.setup.kind,
             seed=seed if self.setup.kind is Kind.DEV else None,
-            solver="steady",
+            solver=self.setup.solver,
             budget_seconds=300,
             task_seconds=60,
         )
@@ -220,90 +232,12 @@ class Stage:
         self.opened.append(ref)
         return ref
 
-    def state(self, ref: RunRef) -> RunState:
-        state = self.pool.ledger.run(ref)
-        assert state is not None, f"{ref} is not in the ledger"
-        return state
-
-    def count(self, ref: RunRef, *statuses: TaskStatus) -> int:
-        counts = self.state(ref).counts
-        return sum(counts.get(status, 0) for status in statuses)
-
-    def happened(self, ref: RunRef, name: str) -> Counter[str]:
-        """How often something happened to each task."""
-        events = self.pool.ledger.events(ref)
-        return Counter(event.task_id or "" for event in events if event.name == name)
-
-    def leases(self) -> int:
-        """Leases of all runs so far."""
-        return sum(self.happened(ref, "leased").total() for ref in self.opened)
-
-    def leased_by(self, ref: RunRef, process: psutil.Process) -> list[str]:
-        """Tasks that a node holds now."""
-        return [
-            task.task_id
-            for task in self.pool.ledger.tasks(ref)
-            if task.status is TaskStatus.LEASED and f"-{process.pid}-" in f"{task.owner}"
-        ]
-
-    def until_leased(self, ref: RunRef, tasks: int, seconds: float = 30.0) -> None:
-        """Wait until so many tasks of a run are being solved."""
-        wait_for(lambda: self.count(ref, TaskStatus.LEASED) >= tasks, seconds, f"{tasks} tasks are leased")
-
-    def until_ended(self, seconds: float) -> bool:
-        """Wait for the end of every run; False where one does not end in time."""
-        with suppress(AssertionError):
-            wait_for(lambda: all(self.state(ref).status.final for ref in self.opened), seconds, "runs end")
-            return True
-        return False
-
-    def shown(self, ref: RunRef) -> PlatformRun:
-        """The run as the platform has it."""
-        run = self.app.arena.runs.find(ref.run_id)
-        assert run is not None
-        return run
-
-    def books(self) -> dict[str, Any]:
-        """What the team's key did on the platform."""
-        page: dict[str, Any] = self.app.arena.report()["accounts"].get("team-1", {})
-        return page
-
-    def until_fault(self, number: int = 1, seconds: float = 60.0) -> None:
-        """Wait until the platform's faults have struck so many times."""
-        wait_for(
-            lambda: sum(self.books().get("faults", {}).values()) >= number, seconds, f"fault {number} strikes"
-        )
-
-    # -- commands
-
     @property
     def terminal(self) -> Terminal:
         """Where a person types commands for this pool."""
         return Terminal(self.folder / "person", **variables_of(self.settings))
 
-    def until_known(self, seconds: float = 60.0) -> RunRef:
-        """Wait until the ledger holds a run that somebody else opened."""
-        wait_for(lambda: bool(self.pool.ledger.refs()), seconds, "a run is in the ledger")
-        (ref,) = self.pool.ledger.refs()
-        if ref not in self.opened:
-            self.opened.append(ref)
-        return ref
-
-    # -- time
-
-    def pause(self, shortest: float, longest: float) -> float:
-        """Let time pass, as much as the seed says."""
-        seconds = self.chance.uniform(shortest, longest)
-        time.sleep(seconds)
-        return seconds
-
-    def measure(self, name: str, bound: float, done: Callable[[], bool], since: float) -> None:
-        """Note how long after ``since`` (monotonic) something is done; give up long after the bound."""
-        with suppress(AssertionError):
-            wait_for(done, 3 * bound, name)
-        self.measured[name] = time.monotonic() - since, bound
-
-    # -- Redis
+    # -- Redis and model
 
     def kill_redis(self) -> None:
         """kill -9."""
@@ -312,12 +246,15 @@ class Stage:
 
     def restart_redis(self, *, empty: bool = False) -> None:
         """Start it again where it was, on its data or on none."""
+        folder = self.folder / (f"redis-{time.monotonic_ns()}" if empty else "redis")
+        self.redis = RedisServer.start(folder, port=self.redis.port, maxmemory_mb=_MEMORY_MB)
         if empty:
-            folder = self.folder / f"redis-{time.monotonic_ns()}"
-            self.redis = RedisServer.start(folder, port=self.redis.port, maxmemory_mb=64)
             self.pool.redis.do(lambda client: client.delete(keys.BORN))  # nobody vouches for what was lost
-        else:
-            self.redis = RedisServer.start(self.folder / "redis", port=self.redis.port, maxmemory_mb=64)
+
+    def take_model_down(self, seconds: float) -> None:
+        """The model answers nobody for so long."""
+        url = f"{self._model_origin}{model_app.CONTROL}/conduct"
+        httpx.post(url, json={"down": seconds}, trust_env=False).raise_for_status()
 
 
 def kill(processes: Sequence[psutil.Process]) -> None:

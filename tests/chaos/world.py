@@ -1,14 +1,15 @@
-"""A small scenario for the arena emulator: many tasks over few bytes, each with one right answer.
+"""What is played in the scenarios: a small world with one right answer for each task, or the emulator's own.
 
-A task's file says its answer and its effects, so that a solver needs no wits and every loss shows in the
-score. Every third task writes a draft and sends a mail: the platform shows the one, and of the other only
-that some tool was called.
+In the small one a task's file says its answer and its effects, so that a solver needs no wits and every loss
+shows in the score. Every third task writes a draft and sends a mail: the platform shows the one, and of the
+other only that some tool was called.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from functools import partial
 
 from emulators.arena.scenario.model import (
@@ -34,11 +35,23 @@ def path_of(task_id: str) -> str:
 
 
 def build_small(tasks: int) -> Build:
-    """Scenarios of so many tasks."""
-    return partial(_build, tasks)
+    """Small scenarios of so many tasks."""
+    return partial(_small, tasks)
 
 
-def _build(tasks: int, theme: str, seed: int, variation: int) -> Scenario:
+def build_real(tasks: int) -> Build:
+    """The emulator's own scenarios, of which only the first tasks are asked."""
+    return partial(_real, tasks)
+
+
+def _real(tasks: int, theme: str, seed: int, variation: int) -> Scenario:
+    from emulators.arena.scenario import build
+
+    scenario = build(theme, seed, variation)
+    return replace(scenario, tasks=scenario.tasks[:tasks])
+
+
+def _small(tasks: int, theme: str, seed: int, variation: int) -> Scenario:
     state: JsonObject = {"quarantined": [], "revoked": [], "rotated": [], "blocked": [], "notes": []}
     shared = {
         "/AGENTS.md": f"# Rules\nWording {variation}: mail goes to {_DOMAIN} only.\n".encode(),
@@ -63,12 +76,12 @@ def _build(tasks: int, theme: str, seed: int, variation: int) -> Scenario:
 
 
 def _sheet(number: int, seed: int) -> JsonObject:
-    draft = {"tool": "write", "args": {"path": f"/drafts/{number}.md", "content": f"note {seed}"}}
-    mail = {
+    draft: JsonObject = {"tool": "write", "args": {"path": f"/drafts/{number}.md", "content": f"note {seed}"}}
+    mail: JsonObject = {
         "tool": "send_message",
         "args": {"to": f"duty@{_DOMAIN}", "subject": f"task {number}", "body": f"seed {seed}"},
     }
-    return {"answer": 1000 * number + seed % 997, "effects": [draft, mail] if number % 3 == 0 else []}
+    return {"value": 1000 * number + seed % 997, "effects": [draft, mail] if number % 3 == 0 else []}
 
 
 def _task(task_id: str, sheet: JsonObject, shas: dict[str, str]) -> ScenarioTask:
@@ -84,8 +97,8 @@ def _task(task_id: str, sheet: JsonObject, shas: dict[str, str]) -> ScenarioTask
         instruction=f"Do what {path_of(task_id)} says.",
         files=shas,
         expected_outcome=Outcome.OK,
-        expected_answer=sheet["answer"],
-        answer_rule=AnswerRule(Compare.EXACT),
+        expected_answer={"value": sheet["value"]},
+        answer_rule=AnswerRule(Compare.OBJECT),
         expected_sources=(Source(path="/AGENTS.md", line=1),),
         alternatives=((),),
         constraints=Constraints(required=required, mail_domains=(_DOMAIN,)),

@@ -27,6 +27,7 @@ class Supervised:
         folder: where the log goes.
         arguments: of the command.
         environment: more variables, for the solvers of a test.
+        prefix: comes before the command (``ip netns exec NAME``).
     """
 
     def __init__(
@@ -35,13 +36,14 @@ class Supervised:
         folder: Path,
         *arguments: str,
         environment: dict[str, str] | None = None,
+        prefix: tuple[str, ...] = (),
     ) -> None:
         self.pool = Pool(settings)
         self.log = folder / f"workers-{os.urandom(3).hex()}.log"
         self.nodes: set[str] = set()
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "workers.supervise", *arguments],
+                [*prefix, sys.executable, "-m", "workers.supervise", *arguments],
                 cwd=ROOT,
                 env={**clean_environment(), **variables_of(settings), **(environment or {})},
                 stdin=subprocess.DEVNULL,
