@@ -21,6 +21,7 @@ import structlog
 
 from shared.deadline import Deadline
 from shared.errors import (
+    CapReached,
     Conflict,
     DeadlinePassed,
     LeaseLost,
@@ -94,7 +95,7 @@ class Flights:
         with self._renewing(name, owner):
             try:
                 done = work()
-            except (DeadlinePassed, LeaseLost):
+            except (CapReached, DeadlinePassed, LeaseLost):
                 self._end(name, "leave", owner)  # this worker's own end says nothing about the thing
                 raise
             except Exception as error:

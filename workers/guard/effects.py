@@ -9,6 +9,8 @@ recipient-domain          a message to a domain that the operator does not name
 personal-data-stays       telephone numbers, private addresses and the like in what leaves
 protected                 quarantine or release of a record that the operator marks
 own-domains-stay-open     a block of a domain that the operator writes mail to
+records-stay              a change of records that the operator keeps as they are (no tool makes one, but a
+                          task may ask for it)
 ========================  ==============================================================================
 """
 
@@ -64,6 +66,10 @@ class Guard:
         else:
             verdict = _operations(effect, rules)
         return replace(verdict, source=rules.lines.get(verdict.rule))
+
+    def denies(self, rule: str, reason: str) -> Verdict:
+        """A no that no single effect shows, with the operator's line for it."""
+        return Verdict(False, rule, reason, self.known.lines.get(rule))
 
     @cached_property
     def known(self) -> HardRules:

@@ -39,6 +39,10 @@ _HANDS_OFF = re.compile(
     r"\b(?:quarantin\w*|isolat\w*|releas\w*|contain(?:ed|s|ment)?|lock\w*|let go|touch\w*|suspend\w*)\b",
     re.IGNORECASE,
 )
+_RECORDS = re.compile(r"\b(log|audit|record|entr|trail|journal|protocol)(?:s|y|ies)?\b", re.IGNORECASE)
+_CHANGED = re.compile(
+    r"\b(?:chang|alter|remov|eras|delet|amend|tamper|falsif|edit|rewrit|touch)\w*", re.IGNORECASE
+)
 _DRAFTS = re.compile(r"/drafts/")
 _PERSONAL_COLUMN = re.compile(r"phone|mobile|\btel|private|birth|iban|salary|passport|home_", re.IGNORECASE)
 _MARKS = {"yes", "no", "true", "false", "y", "n", "0", "1"}
@@ -54,6 +58,7 @@ class HardRules:
         personal_stays: personal data leaves in no message and no draft, whoever the recipient is.
         personal: such data, as the registers hold them.
         protected: ids of records that are neither quarantined nor released.
+        records: words for the records that nobody changes ("audit", "log").
         lines: name of a rule of the guard → the operator's line that says it.
     """
 
@@ -61,7 +66,12 @@ class HardRules:
     personal_stays: bool = False
     personal: frozenset[str] = frozenset()
     protected: frozenset[str] = frozenset()
+    records: frozenset[str] = frozenset()
     lines: dict[str, Source] = field(default_factory=dict)
+
+    def keeps(self, text: str) -> bool:
+        """True where a text speaks of records that nobody changes."""
+        return bool(self.records & _records(text))
 
     @classmethod
     def of(cls, desk: Desk) -> HardRules:
@@ -71,6 +81,7 @@ class HardRules:
         domains = {domain for text in statements for domain in _mail_domains(text)}
         personal_stays = any(_says_personal_stays(text) for text in statements)
         marked = [(rule, column) for rule in rules for column in _marks(rule, desk)]
+        kept = next((rule for rule in rules if _says_records_stay(rule.text)), None)
         lines = {
             "recipient-domain": _first(rules, lambda text: bool(_mail_domains(text))),
             "personal-data-stays": _first(rules, _says_personal_stays),
@@ -78,15 +89,25 @@ class HardRules:
                 rules, lambda text: bool(_DRAFTS.search(text) and _ONLY.search(text))
             ),
             "protected": marked[0][0].source if marked else None,
+            "records-stay": kept.source if kept else None,
         }
         rows = [row for register in desk.registers for row in register]
         return cls(
             mail_domains=frozenset(domains) or None,
             personal_stays=personal_stays,
             personal=frozenset(_personal(desk)) if personal_stays else frozenset(),
+            records=frozenset(_records(kept.text) if kept else ()),
             protected=frozenset(row.id for row in rows if any(row.true(column) for _, column in marked)),
             lines={name: source for name, source in lines.items() if source is not None},
         )
+
+
+def _says_records_stay(text: str) -> bool:
+    return any(_NEVER.search(part) and _CHANGED.search(part) and _records(part) for part in text.split(";"))
+
+
+def _records(text: str) -> set[str]:
+    return {found.lower() for found in _RECORDS.findall(text)}
 
 
 def _says_personal_stays(text: str) -> bool:

@@ -21,11 +21,16 @@ from shared.documents.paths import extension
 from shared.models import Effect, Source
 from workers.desk import Desk, Row, mentions
 from workers.guard.effects import Guard
+from workers.guard.letters import Letter
 from workers.guard.wording import Wording
 
 _LETTERS = frozenset({"txt", "md", "pdf", "docx", "odt"})
 _FOUND = frozenset({"revoke", "rotate", "block"})
 """Kinds whose subjects decide by themselves: steps find them. Who is released is named by whoever asks."""
+_HEAD = 5
+"""A text's title stands in one of its first so many blocks."""
+_CONFINING = frozenset({"quarantine", "release"})
+"""Asked for in each other's words: "strike it off the quarantine"."""
 _TEXTS = frozenset({"op", "ops", "text", "subject", "body", "content"})
 _EVERY = re.compile(r"\b(?:all|every|each|any)\b", re.IGNORECASE)
 
@@ -84,7 +89,7 @@ class Request:
         foreign = any(no is not None and not no.called_for for listed in singles for _, no in listed)
         kinds = self._wording.narrow | (self._wording.wide & _FOUND) if foreign else self._wording.wide
         kept: list[Effect] = []
-        refusals: list[Refusal] = []
+        refusals = [self.breach] if self.breach else []
         for effect, listed in zip(effects, singles, strict=True):
             good = []
             for single, forbidden in listed:
@@ -100,9 +105,10 @@ class Request:
         if verdict.allowed:
             return None
         kind = _kind(effect)
-        asked = kind in self._wording.narrow or (kind == "send" and kind in self._wording.wide)
-        named = any(subject in self._spoken for subject in _subjects(effect))
-        called_for = asked and named and verdict.source is not None
+        asked = self._wording.narrow & (_CONFINING if kind in _CONFINING else {kind})
+        asked |= self._wording.wide & {kind} & {"send"}
+        named = any(mentions(self._spoken, subject) for subject in _subjects(effect))
+        called_for = bool(asked) and named and verdict.source is not None
         return Refusal(verdict.rule, verdict.reason, called_for, verdict.source)
 
     def _uncalled(self, effect: Effect, kinds: Collection[str], known: str) -> Refusal | None:
@@ -119,7 +125,7 @@ class Request:
         alone = kind in {"quarantine", "release"} and not _EVERY.search(self.instruction)
         for subject in _subjects(effect):
             led = self._refers({subject}) or (not alone and self._leads(subject, known))
-            if not mentions(self.instruction, subject) and not led:
+            if not mentions(self._spoken, subject) and not led:
                 return Refusal("unknown-subject", f"nothing that the task names leads to {subject}")
         return None
 
@@ -128,16 +134,34 @@ class Request:
         return Wording(self.instruction, [rule.text for rule in self._desk.rules])
 
     @cached_property
+    def _letters(self) -> list[Letter]:
+        """The texts that the instruction says are to be obeyed: by path, or by what stands at their head."""
+        workspace, ids = self._desk.workspace, self._ids
+        letters = sorted(
+            path
+            for path in set(workspace.paths()) - set(self._desk.operator_paths)
+            if extension(path) in _LETTERS
+        )
+        found = []
+        for named in self._wording.obeyed:
+            for path in letters:
+                lines = [block.text for block in workspace.document(path).blocks]
+                if path == named or any(mentions(line, named) for line in lines[:_HEAD]):
+                    found.append(Letter(lines, ids))
+        return found
+
+    @cached_property
     def _spoken(self) -> str:
-        """The instruction, and the documents that it says are to be obeyed."""
-        texts = [self.instruction]
-        skipped = frozenset(self._desk.operator_paths)
-        for quoted in self._wording.obeyed:
-            for hit in self._desk.workspace.search(quoted, limit=5):
-                path = hit.source.path
-                if path not in skipped and extension(path) in _LETTERS:
-                    texts += [block.text for block in self._desk.workspace.document(path).blocks]
-        return "\n".join(texts)
+        """The instruction, and the texts that it says are to be obeyed."""
+        return "\n".join([self.instruction, *(letter.text for letter in self._letters)])
+
+    @cached_property
+    def breach(self) -> Refusal | None:
+        """The hard rule that the task breaks by itself, whatever plan is made for it."""
+        for letter in self._letters:
+            if (verdict := letter.breach(self._guard)) is not None:
+                return Refusal(verdict.rule, verdict.reason, True, verdict.source)
+        return None
 
     def _leads(self, subject: str, known: str) -> bool:
         """A step found it, or the instruction names what its record refers to, or a value of either."""
@@ -150,12 +174,12 @@ class Request:
         near = [*own, *(row for row in self._rows if row.id in referred)]
         values = {value for row in near for value in row.cells.values()} - {subject}
         return any(
-            len(value) > 2 and not value.isdigit() and mentions(self.instruction, value) for value in values
+            len(value) > 2 and not value.isdigit() and mentions(self._spoken, value) for value in values
         )
 
     def _refers(self, ids: set[str]) -> bool:
         """True where a record that the instruction names refers to one of these."""
-        return any(mentions(self.instruction, row.id) and ids & set(row.cells.values()) for row in self._rows)
+        return any(mentions(self._spoken, row.id) and ids & set(row.cells.values()) for row in self._rows)
 
     @cached_property
     def _ids(self) -> frozenset[str]:

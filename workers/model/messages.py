@@ -37,7 +37,10 @@ def user(text: str, images: Sequence[bytes] = ()) -> JsonObject:
 
 def assistant(reply: Reply) -> JsonObject:
     """What the model said, for the next round of a conversation."""
-    message: JsonObject = {"role": "assistant", "content": reply.text}
+    spoken = (
+        reply.text or reply.refusal or ("" if reply.tool_calls else "(nothing)")
+    )  # some refuse empty texts
+    message: JsonObject = {"role": "assistant", "content": spoken}
     if reply.tool_calls:
         message["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}

@@ -14,23 +14,21 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from pydantic import JsonValue
-
-from shared.errors import CapReached, DeadlinePassed, Refused, ToolError, Unavailable
-from shared.models import Solution, Source, Task
+from shared.errors import CapReached, DeadlinePassed, NotAuthorised, Refused, SettingsError, Unavailable
+from shared.models import JsonObject, Solution, Source, Task
 from shared.workspace.workspace import Workspace
 from workers.context import TaskContext
 from workers.desk import Desk
 from workers.guard import Guard, HardRules, Request
-from workers.model import Model, Reply, assistant, user
+from workers.model import Model, Reply, assistant, tool_result, user
 from workers.solvers.agent import loop, prompt, vision
 from workers.solvers.agent.checks import Judged, judge
 from workers.solvers.agent.execute import Done, Execution, Means, StepFailed
-from workers.solvers.agent.form import shaped
-from workers.solvers.agent.plan import BadPlan, Outcome, Plan, parse, schema
+from workers.solvers.agent.plan import BadPlan, Outcome, Plan, parse, proposed, schema
 from workers.solvers.agent.policy import Policy as AgentPolicy
 from workers.solvers.agent.prompt import Prompt
 from workers.solvers.baseline import Baseline
@@ -39,7 +37,10 @@ MOST_RUNS = 8
 """Prompts of so many runs are kept in a process."""
 
 LAST_SECONDS = 8.0
-"""With less time left no further model call is begun: what is there is submitted."""
+"""With less time left no further model call is begun, nor waited for: what is there is submitted."""
+
+MOST_ROOM = 4
+"""An answer that was cut off gets up to so many times the length of a plan."""
 
 
 class Agent:
@@ -124,6 +125,7 @@ class Attempt:
         self._best: Candidate | None = None
         self._last: Candidate | None = None
         self._readings = self._effort.readings
+        self._room = self._effort.plan_tokens
 
     def solve(self) -> Solution | None:
         """The decision; None where nothing came of it."""
@@ -140,39 +142,50 @@ class Attempt:
         try:
             if not self._plan():
                 loop.explore(
-                    self._messages, self._model, self._means, self._context, self._effort, self._settled
+                    self._messages,
+                    lambda: self._ask("loop", loop.TOOLS),
+                    self._means,
+                    self._context,
+                    self._effort,
+                    self._settled,
                 )
+        except (Unavailable, NotAuthorised, SettingsError) as error:
+            if self._context.deadline.left() > LAST_SECONDS:
+                raise  # the task waits for the model and comes back
+            self._context.log("no time left to wait", reason=str(error))
         except (CapReached, DeadlinePassed, Refused) as error:
             self._context.log("no further model calls", reason=str(error))
-        except Unavailable:
-            if self._best is None and self._context.deadline.left() > LAST_SECONDS:
-                raise
         return self._decision()
 
     def _plan(self) -> bool:
         """Ask for a plan, and again with what was wrong with it. True where one stands."""
         rounds = 1 + self._effort.repairs
         while rounds > 0:
-            if self._context.deadline.left() < LAST_SECONDS:
-                raise DeadlinePassed("too little time for another plan")
-            reply = self._model.chat(
-                self._messages,
-                schema=schema(),
-                max_tokens=self._effort.plan_tokens,
-                label="repair" if self._last or len(self._messages) > 2 else "plan",
-            )
+            reply = self._ask("repair" if self._last or len(self._messages) > 2 else "plan")
             before = self._readings
             if self._settled(reply):
                 return True
             rounds -= before == self._readings
         return self._best is not None and self._best.standing[0]
 
+    def _ask(self, label: str, tools: Sequence[JsonObject] = ()) -> Reply:
+        """The model's next word in the conversation."""
+        if self._context.deadline.left() < LAST_SECONDS:
+            raise DeadlinePassed("too little time for another plan")
+        reply = self._model.chat(
+            self._messages, schema=schema(), tools=tools, max_tokens=self._room, label=label
+        )
+        if reply.finish == "length":
+            self._room = min(2 * self._room, MOST_ROOM * self._effort.plan_tokens)
+        return reply
+
     def _settled(self, reply: Reply) -> bool:
         """Take an answer of the model. True where its plan stands; else ``_messages`` say what is wrong."""
         try:
-            plan = parse(reply.parsed)
+            plan = parse(proposed(reply))
         except BadPlan as error:
-            return self._again(reply, reply.refusal or str(error))
+            cut = "the answer was cut off: be brief" if reply.finish == "length" else None
+            return self._again(reply, cut or reply.refusal or str(error))
         if plan.read and self._readings:
             self._readings -= 1
             text = prompt.read(plan.read, self._workspace, self._agent.policy.read_characters)
@@ -208,6 +221,7 @@ class Attempt:
         self._context.log("back to the model", why=wrong)
         self._messages += [
             assistant(reply),
+            *(tool_result(call, "not carried out") for call in reply.tool_calls),
             user(f"{wrong}\n\nAnswer with a whole plan again; if all was right, with the same."),
         ]
         return False
@@ -222,7 +236,7 @@ class Attempt:
         if best is None:
             return None
         if best.judged is None:
-            answer = self._partial(best)
+            answer = best.done.answer
             return None if answer is None else Solution(answer=answer, sources=self._true(best.done.sources))
         if (broken := best.judged.broken) is not None:
             self._context.log("denied", rule=broken.rule, reason=broken.reason)
@@ -232,16 +246,6 @@ class Attempt:
         if best.plan.outcome is not Outcome.OK:
             return Solution(outcome=best.plan.outcome, sources=sources)
         return Solution(answer=best.done.answer, sources=sources, effects=best.judged.effects)
-
-    def _partial(self, best: Candidate) -> JsonValue:
-        """The last result of a plan that broke off, where it has the form of the answer."""
-        for value in reversed(best.done.found):
-            try:
-                if value is not None and best.plan.form is not None:
-                    return shaped(value, best.plan.form)
-            except ToolError:
-                continue
-        return None
 
     def _true(self, sources: tuple[Source, ...]) -> tuple[Source, ...]:
         return self._workspace.check_sources(sources).sources

@@ -58,7 +58,8 @@ class Judged:
 def judge(plan: Plan, done: Done, request: Request) -> Judged:
     """Check what came of a plan."""
     if plan.outcome is not Outcome.OK:
-        return Judged(tuple(_refusal(plan)), ())
+        broken = None if plan.outcome is Outcome.DENIED else request.breach
+        return Judged(tuple(_refusal(plan)), (), broken=broken)
     if not plan.steps and not plan.effects and plan.answer is None:
         return Judged((Finding("the plan is empty: no steps, no answer, no effects"),), ())
     weighed = request.weigh(done.effects, done.found)

@@ -104,11 +104,18 @@ class Execution:
             effects = tuple(self._effect(wanted.tool, wanted.args) for wanted in self._plan.effects)
         return self._done(answer, effects)
 
+    def _so_far(self) -> Done:
+        """What was found before a failure; with the answer, where it rests on that alone."""
+        try:
+            return self._done(shaped(self._results.value(self._plan.answer), self._plan.form))
+        except ToolError:
+            return self._done()
+
     def _done(self, answer: JsonValue = None, effects: tuple[Effect, ...] = ()) -> Done:
         return Done(answer, tuple(self._sources), effects, tuple(self._found), tuple(self._empty))
 
     def _blaming(self, what: str) -> _Blame:
-        return _Blame(what, self._done)
+        return _Blame(what, self._so_far)
 
     def _step(self, step: Step) -> None:
         if isinstance(step, GivenStep):

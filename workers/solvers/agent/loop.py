@@ -10,9 +10,9 @@ from pydantic import JsonValue
 from shared.errors import ToolError
 from shared.models import JsonObject
 from workers.context import TaskContext
-from workers.model import Model, Reply, ToolCall, assistant, tool, tool_result, user
+from workers.model import Reply, ToolCall, assistant, tool, tool_result, user
 from workers.solvers.agent.execute import MOST_ROWS, Means
-from workers.solvers.agent.plan import schema
+from workers.solvers.agent.plan import proposed
 from workers.solvers.agent.policy import Effort
 
 INVITATION = (
@@ -38,7 +38,7 @@ TOOLS = (
 
 def explore(
     messages: list[JsonObject],
-    model: Model,
+    ask: Callable[[], Reply],
     means: Means,
     context: TaskContext,
     effort: Effort,
@@ -48,10 +48,8 @@ def explore(
 
     Args:
         messages: the conversation so far; goes on here.
-        settled: takes an answer without tool calls; False: it goes on, ``messages`` says why.
-
-    Raises:
-        CapReached, DeadlinePassed, Unavailable: from the model.
+        ask: asks the model for its next word, with ``TOOLS``; what it raises passes through.
+        settled: takes an answer that calls none of the tools; False: it goes on, ``messages`` says why.
     """
     messages.append(user(INVITATION))
     spent = 0.0
@@ -59,11 +57,9 @@ def explore(
         if spent >= effort.loop_usd:
             context.log("the tool loop's budget is spent", usd=round(spent, 6))
             return
-        reply = model.chat(
-            messages, schema=schema(), tools=TOOLS, max_tokens=effort.plan_tokens, label="loop"
-        )
+        reply = ask()
         spent += reply.cost / 1e6
-        if not reply.tool_calls:
+        if proposed(reply) is not None or not reply.tool_calls:
             if settled(reply):
                 return
             continue

@@ -5,7 +5,8 @@ effects that are wanted; it never holds the evidence, which the tools collect as
 its step's ``name``: ``"$name"`` stands for it (``"$name.key"`` for one value of an object), ``{$name}``
 inside a text for its text, inside SQL for one or more SQL texts.
 
-Unknown fields are ignored: models add some. docs/agent.md has the table of steps.
+Models are read with patience: unknown fields are ignored, null stands for a field that is left out, and a few
+short forms are understood. docs/agent.md has the table of steps.
 """
 
 from __future__ import annotations
@@ -13,11 +14,47 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    model_validator,
+)
+
+from shared.models import JsonObject
+from workers.model import Reply
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        fields = cls.model_fields
+        return {k: v for k, v in given.items() if v is not None or (k in fields and fields[k].is_required())}
+
+
+def _cites(given: Any) -> Any:
+    """What SQL steps say of citing, said of another step."""
+    if given in ("all", "ends"):
+        return True
+    return False if given in ("none", "") else given
+
+
+def _cites_rows(given: Any) -> Any:
+    """What other steps say of citing, said of a SQL step."""
+    if given is True:
+        return "all"
+    return None if given in (False, "none", "") else given
+
+
+Cite = Annotated[bool, BeforeValidator(_cites)]
 
 
 class Outcome(StrEnum):
@@ -35,6 +72,11 @@ class TableRef(_Part):
     path: str
     sheet: str = ""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_path(cls, given: Any) -> Any:
+        return {"path": given} if isinstance(given, str) else given
+
 
 class RuleStep(_Part):
     """A rule of an operator file that the plan applies. ``cite``: its line is a source of the task."""
@@ -42,7 +84,7 @@ class RuleStep(_Part):
     kind: Literal["rule"]
     path: str
     id: str
-    cite: bool = False
+    cite: Cite = False
     name: str = ""
 
 
@@ -58,7 +100,7 @@ class SqlStep(_Part):
     query: str
     tables: dict[str, TableRef] = Field(default_factory=dict)
     shape: Literal["value", "list", "object", "rows", "none"] = "none"
-    cite: Literal["all", "ends"] | None = None
+    cite: Annotated[Literal["all", "ends"] | None, BeforeValidator(_cites_rows)] = None
     name: str = ""
 
 
@@ -73,7 +115,7 @@ class FindStep(_Part):
     path: str
     pattern: str
     all: bool = False
-    cite: bool = False
+    cite: Cite = False
     name: str = ""
 
 
@@ -84,7 +126,7 @@ class LookStep(_Part):
     path: str
     pattern: str = r"(?s)(.+)"
     all: bool = False
-    cite: bool = True
+    cite: Cite = True
     name: str = ""
 
 
@@ -95,7 +137,7 @@ class ToolStep(_Part):
     tool: str
     args: dict[str, JsonValue] = Field(default_factory=dict)
     take: str = ""
-    cite: bool = False
+    cite: Cite = False
     name: str = ""
 
 
@@ -131,6 +173,19 @@ class Form(_Part):
     moment: str | None = None
     keys: dict[str, Form] = Field(default_factory=dict)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_kind(cls, given: Any) -> Any:
+        return {"kind": given} if isinstance(given, str) else given
+
+
+def _upper(given: Any) -> Any:
+    return given.upper() if isinstance(given, str) else given
+
+
+def _listed(given: Any) -> Any:
+    return [text for text in [given] if text] if isinstance(given, str) else given
+
 
 class WantedEffect(_Part):
     """A state-changing tool call; texts may hold ``{$name}``, values may be ``"$name"``.
@@ -155,9 +210,9 @@ class Plan(_Part):
         effects: in order; none unless the outcome is OK.
     """
 
-    outcome: Outcome = Outcome.OK
+    outcome: Annotated[Outcome, BeforeValidator(_upper)] = Outcome.OK
     reason: str = ""
-    read: tuple[str, ...] = ()
+    read: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
     steps: tuple[Step, ...] = ()
     answer: JsonValue = None
     form: Form | None = None
@@ -168,12 +223,26 @@ class BadPlan(Exception):
     """The model's answer is no plan. The message is for the model."""
 
 
+def proposed(reply: Reply) -> JsonObject | None:
+    """The plan in a reply; some models hand it in as the arguments of a tool that nobody offered."""
+    return next(filter(None, map(_found, (reply.parsed, *(call.args for call in reply.tool_calls)))), None)
+
+
+def _found(value: JsonValue) -> JsonObject | None:
+    """The plan in a model's JSON, also alone in a list or under a name."""
+    if isinstance(value, dict) and value.keys() & {"outcome", "steps", "read"}:
+        return value
+    inner = [*value.values()] if isinstance(value, dict) else value
+    return _found(inner[0]) if isinstance(inner, list) and len(inner) == 1 else None
+
+
 def parse(value: JsonValue) -> Plan:
     """Read a plan from the model's JSON. Raises BadPlan with what is wrong, and where."""
-    if not isinstance(value, dict) or not value.keys() & {"outcome", "steps", "read"}:
+    plan = _found(value)
+    if plan is None:
         raise BadPlan("not a plan: no JSON object with outcome and steps, or one that breaks off")
     try:
-        return Plan.model_validate(value)
+        return Plan.model_validate(plan)
     except ValidationError as error:
         rows = error.errors(include_input=False, include_url=False)[:5]
         faults = "; ".join(f"{'.'.join(map(str, row['loc'])) or 'plan'}: {row['msg']}" for row in rows)

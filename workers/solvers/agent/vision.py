@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shared.errors import ToolError
+from shared.errors import CapReached, NotAuthorised, Refused, ToolError
 from workers.context import TaskContext
 from workers.model import user
 
@@ -18,8 +18,9 @@ def look(path: str, context: TaskContext) -> str:
     """The text that is seen in an image.
 
     Raises:
-        ToolError: there is no such file, no model, or nothing was seen.
-        Unavailable, CapReached, DeadlinePassed: pass through.
+        ToolError: there is no such file, no model, one that does not take images, no money left for it, or
+            nothing was seen.
+        Unavailable, NotAuthorised, DeadlinePassed: pass through.
     """
     workspace, model = context.workspace, context.model
     if workspace is None or model is None:
@@ -30,7 +31,12 @@ def look(path: str, context: TaskContext) -> str:
         message = user(QUESTION, [workspace.bytes(path)])
         return model.chat([message], max_tokens=_READING_TOKENS, label="image").text
 
-    seen = context.once(f"image:{model.name}:{sha}", reading)
+    try:
+        seen = context.once(f"image:{model.name}:{sha}", reading)
+    except NotAuthorised:
+        raise
+    except (CapReached, Refused) as error:
+        raise ToolError(f"{path}: nobody looks at it: {error}") from error
     if not seen.strip():
         raise ToolError(f"{path}: nothing is seen in it")
     return seen

@@ -86,6 +86,7 @@ def test_a_task_that_asks_for_what_a_rule_forbids_is_to_be_denied_by_that_rule()
     denial = request("Let E-2 out of quarantine.").weigh([ops(("release", "agent", "E-2"))], []).denial
     assert denial is not None
     assert (denial.rule, denial.source) == ("protected", Source(path="/AGENTS.md", line=7))
+    assert request("Cross E-2 off the quarantine list.").weigh([ops(("release", "agent", "E-2"))], []).denial
     denial = request("Send M-7 to press@elsewhere.test.").weigh([mail("press@elsewhere.test")], []).denial
     assert denial is not None
     assert (denial.rule, denial.source) == ("recipient-domain", Source(path="/AGENTS.md", line=5))
