@@ -130,8 +130,12 @@ class Attempt:
             self.worker.ask_finish(self.lease)
 
     def _wait(self, error: ScrimmageError) -> None:
-        """Nothing was decided by this failure: the task comes back, and no attempt is counted."""
+        """Nothing was decided by this failure: the task comes back, and no attempt is counted.
+
+        It does so while some of its time is left, whatever pause was asked for: a solver may have a last word.
+        """
         after = error.after if isinstance(error, Unavailable) and error.after else WAIT_SECONDS
+        after = min(after, self.held.until.left() / 2)
         reason = self.worker.mask.text(str(error))
         self.transcript.add("could_not_be_tried", reason=reason, after=after)
         log.warning("task_waits", **self._names, reason=reason, after=after)

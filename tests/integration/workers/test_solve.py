@@ -156,6 +156,17 @@ def test_an_infrastructure_failure_waits_and_costs_no_attempt(worker, pool, monk
     assert str(failure) in str(task(pool, run).reason)
 
 
+def test_a_pause_that_outlasts_the_run_is_cut_so_that_the_task_is_played_once_more(worker, pool, monkeypatch):
+    run = open_toy(pool, "calling", budget_seconds=20.0)
+
+    def down(*_: object) -> None:
+        raise Unavailable("the model is down", after=3600)
+
+    monkeypatch.setattr(platform(worker), "call_tool", down)
+    solve_one(worker, run, "4", "calling")
+    assert task(pool, run).due <= state_of(pool, run).now + 10
+
+
 def test_a_solver_that_wraps_an_infrastructure_failure_is_not_blamed(worker, pool, monkeypatch):
     run = open_toy(pool, "wrapping", attempts=1)
 
