@@ -182,7 +182,7 @@ def play(what: Play, folder: Path | None = None) -> Played:
     began = time.monotonic()
     try:
         with Stage(chosen.setup, what.seed, folder, what.defect) as stage:
-            chosen.act(stage)
+            _act(chosen, stage)
             in_time = stage.until_ended(chosen.seconds)
             found = violations(stage, chosen.excused)
             if not in_time:
@@ -190,6 +190,15 @@ def play(what: Play, folder: Path | None = None) -> Played:
     except Exception:  # a scenario that cannot be played has failed, and the others go on
         return Played.failed(what, traceback.format_exc(), time.monotonic() - began)
     return Played(what, found, stage.measured, stage.told, time.monotonic() - began)
+
+
+def _act(chosen: Disturbance, stage: Stage) -> None:
+    try:
+        chosen.act(stage)
+    except Exception as error:
+        for command in stage.commands:
+            error.add_note(command.err)
+        raise
 
 
 def _chosen(what: Play) -> Disturbance:

@@ -41,7 +41,7 @@ from tests.chaos.proxy import Proxy
 from tests.chaos.setup import Setup
 from tests.chaos.watching import TEAM, Watching
 from tests.chaos.world import build_real, build_small
-from tests.support.command import Terminal
+from tests.support.command import Running, Terminal
 from tests.support.playing import wait_for
 from tests.support.supervised import Supervised, variables_of
 
@@ -79,6 +79,7 @@ class Stage(Watching):
         self.seed = seed
         self.folder = folder
         self.machines: list[Machine] = []
+        self.commands: list[Running] = []
         self._defect = defect
         self._ends = ExitStack()
 
@@ -96,6 +97,7 @@ class Stage(Watching):
     def _start(self) -> None:
         self.redis = RedisServer.start(self.folder / "redis", maxmemory_mb=_MEMORY_MB)
         self._ends.callback(lambda: self.redis.stop())
+        self._ends.callback(self._kill_commands)
         self._start_emulators()
         redis_url, arena_url, model_url = self.redis.url, self._arena_url, self._model_url
         if self.setup.links == "cables":
@@ -232,10 +234,15 @@ class Stage(Watching):
         self.opened.append(ref)
         return ref
 
-    @property
-    def terminal(self) -> Terminal:
-        """Where a person types commands for this pool."""
-        return Terminal(self.folder / "person", **variables_of(self.settings))
+    def command(self, *words: str) -> Running:
+        """Start a command of `scrimmage`, as a person of this pool types it."""
+        running = Terminal(self.folder / "person", **variables_of(self.settings)).start(*words)
+        self.commands.append(running)
+        return running
+
+    def _kill_commands(self) -> None:
+        for command in self.commands:
+            command.kill()
 
     # -- Redis and model
 

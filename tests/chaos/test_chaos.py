@@ -5,13 +5,20 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.chaos.defects import DEFECTS
 from tests.chaos.invariants import NAMES
 from tests.chaos.play import CATALOGUE, Play, play
+from tests.support.playing import wait_for
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,6 +51,40 @@ def test_every_invariant_names_its_defect(name: str) -> None:
 
 def test_there_is_a_defect_for_every_invariant() -> None:
     assert {defect.breaks for defect in DEFECTS.values()} == set(NAMES)
+
+
+@pytest.mark.chaos
+def test_ctrl_c_ends_the_scenarios_under_way_with_all_their_processes() -> None:
+    command = subprocess.Popen(
+        [sys.executable, "-m", "tests.chaos", "--jobs", "2", "--only", "calm"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: len(_workers_of(command.pid)) >= 2, 30, "workers are at work")
+    family = psutil.Process(command.pid).children(recursive=True)
+    os.killpg(command.pid, signal.SIGINT)  # as a terminal does
+    out, err = command.communicate(timeout=30)
+    assert command.returncode == 130, err
+    assert "scenarios held" in out
+    assert not [process for process in family if _lives(process)]
+
+
+def _workers_of(pid: int) -> list[psutil.Process]:
+    found = []
+    for process in psutil.Process(pid).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "workers.supervise" in process.cmdline():
+                found.append(process)
+    return found
+
+
+def _lives(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def _assert_held(name: str) -> None:

@@ -16,7 +16,7 @@ _FINAL = (
 @disturbance(Setup(tasks=12), quick=True)
 def command_killed(stage: Stage) -> None:
     """kill -9 of `scrimmage run`: the workers need nobody."""
-    command = stage.terminal.start("run", "--solver", "steady")
+    command = stage.command("run", "--solver", "steady")
     stage.until_known()
     stage.pause(0, 2)
     command.kill()
@@ -25,11 +25,11 @@ def command_killed(stage: Stage) -> None:
 @disturbance(Setup(tasks=12, rules=(hang("POST /runs", 1, 3, "after"),)), quick=True)
 def command_killed_opening(stage: Stage) -> None:
     """kill -9 of `scrimmage run` before it hears that its run is open; `resume` finds it, and is killed."""
-    command = stage.terminal.start("run", "--solver", "steady")
+    command = stage.command("run", "--solver", "steady")
     stage.until_fault()
     stage.pause(0, 0.3)
     command.kill()
-    resumed = stage.terminal.start("resume")
+    resumed = stage.command("resume")
     stage.until_known()
     resumed.kill()
     assert len(stage.app.arena.runs.all()) == 1
@@ -47,13 +47,13 @@ def command_killed_opening(stage: Stage) -> None:
 )
 def final_command_killed(stage: Stage) -> None:
     """kill -9 of `scrimmage final` while it opens, then twice while it follows; one run is played, once."""
-    command = stage.terminal.start(*_FINAL)
+    command = stage.command(*_FINAL)
     stage.until_fault()
     stage.billed_before = stage.billed()
     stage.pause(0, 0.5)
     command.kill()
     for _ in range(2):
-        command = stage.terminal.start(*_FINAL)
+        command = stage.command(*_FINAL)
         stage.until_known()
         stage.pause(0, 2)
         command.kill()

@@ -46,14 +46,14 @@ def redis_lost(stage: Stage) -> None:
     What was billed before is forgotten with the ledger. A task whose tool calls nobody remembers gets no
     further effects, so its score may suffer; it is submitted all the same.
     """
-    command = stage.terminal.start("run", "--solver", "steady")
+    command = stage.command("run", "--solver", "steady")
     ref = stage.until_known()
     stage.until_leased(ref, 4)
     stage.pause(0, 3)
     stage.kill_redis()
     stage.restart_redis(empty=True)
     command.kill()
-    resumed = stage.terminal.start("resume")
+    resumed = stage.command("resume")
     stage.until_known()
     resumed.kill()
 
