@@ -132,7 +132,8 @@ class Attempt:
     def _wait(self, error: ScrimmageError) -> None:
         """Nothing was decided by this failure: the task comes back, and no attempt is counted.
 
-        It does so while some of its time is left, whatever pause was asked for: a solver may have a last word.
+        It does so while some of its time is left, whatever pause was asked for: its solver may have a last
+        word.
         """
         after = error.after if isinstance(error, Unavailable) and error.after else WAIT_SECONDS
         after = min(after, self.held.until.left() / 2)
