@@ -10,6 +10,7 @@ import pytest
 from emulators.serve import ArenaEmulator, ModelEmulator
 from tests.support import model_solvers
 from tests.support.command import Terminal
+from tests.support.playing import wait_for
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,33 @@ def test_a_run_through_troubles_and_an_outage_costs_what_the_books_say(
     assert (row["accuracy"], row["tasks_submitted"], row["failures"]) == (1.0, 30, [])
     spent = model.books()["keys"]["team-1 dev"]["micro_usd"]
     assert round(row["cost_usd"] * 1e6) == round(row["pool_cost_usd"] * 1e6) == spent > 0
+
+
+@pytest.mark.optin
+@pytest.mark.timeout(400)
+def test_a_minute_without_the_model_in_mid_run_loses_nothing(
+    terminal: Terminal, model: ModelEmulator
+) -> None:
+    """`agent`, with plans that go back to the model: some are in the middle of a task when it goes away."""
+    model.control("conduct", wrong=0.2, slow=1.0)
+    running = terminal.start("run", "--solver", "agent", "--json")
+
+    def used() -> dict[str, int]:
+        numbers: dict[str, int] = model.books()["keys"]["team-1 dev"]
+        return numbers
+
+    wait_for(lambda: used()["calls"] >= 6, 60, "the run has asked the model")
+    model.control("conduct", down=60)
+    before = used()["calls"]
+    ended = running.ended(300)
+    assert ended.code == 0, ended.err
+    (row,) = ended.json["runs"]
+    assert before < 20, "the outage came too late to be in mid-run"
+    assert row["wall_seconds"] > 60
+    assert (row["tasks_submitted"], row["failures"]) == (30, [])
+    assert row["accuracy"] >= 0.99
+    assert round(row["cost_usd"] * 1e6) == round(row["pool_cost_usd"] * 1e6) == used()["micro_usd"] > 0
+    print({name: row[name] for name in ("wall_seconds", "accuracy", "cost_usd", "requests")}, used()["calls"])
 
 
 def test_a_run_never_spends_more_than_its_cap(terminal: Terminal, model: ModelEmulator) -> None:
