@@ -11,6 +11,7 @@ from emulators.serve import ArenaEmulator, ModelEmulator
 from tests.support import model_solvers
 from tests.support.command import Terminal
 from tests.support.playing import wait_for
+from tests.support.recording import FIRST_DIFFERENCE, Recording
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,18 @@ def test_a_minute_without_the_model_in_mid_run_loses_nothing(
     assert row["accuracy"] >= 0.99
     assert round(row["cost_usd"] * 1e6) == round(row["pool_cost_usd"] * 1e6) == used()["micro_usd"] > 0
     print({name: row[name] for name in ("wall_seconds", "accuracy", "cost_usd", "requests")}, used()["calls"])
+
+
+@pytest.mark.optin
+def test_every_prompt_of_a_run_begins_alike_whichever_process_makes_it(
+    terminal: Terminal, model: ModelEmulator
+) -> None:
+    """The pool of one machine has several; each hashes otherwise."""
+    with Recording(model.url) as recording:
+        ended = terminal.run("run", "--solver", "agent", "--json", SCRIMMAGE_MODEL_URL=recording.url)
+    assert ended.code == 0, ended.err
+    assert len(recording.first_plans()) == 30
+    assert recording.common().endswith(FIRST_DIFFERENCE)
 
 
 def test_a_run_never_spends_more_than_its_cap(terminal: Terminal, model: ModelEmulator) -> None:

@@ -12,6 +12,7 @@ short forms are understood. docs/agent.md has the table of steps.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -249,6 +250,17 @@ def parse(value: JsonValue) -> Plan:
         raise BadPlan(f"not a plan: {faults}") from None
 
 
+@cache
 def schema() -> dict[str, Any]:
-    """JSON schema of a plan, as the model is given it."""
-    return Plan.model_json_schema()
+    """JSON schema of a plan, as the model is given it: bare, since endpoints bill it with each prompt."""
+    bare = _bare(Plan.model_json_schema())
+    assert isinstance(bare, dict)
+    return bare
+
+
+def _bare(schema: Any) -> Any:
+    """Without titles and descriptions: the prompt has said it all."""
+    if isinstance(schema, dict):
+        texts = {key for key in ("title", "description") if isinstance(schema.get(key), str)}
+        return {key: _bare(value) for key, value in schema.items() if key not in texts}
+    return [_bare(item) for item in schema] if isinstance(schema, list) else schema

@@ -6,6 +6,7 @@ scenario's own plans. The sample is small; ``optin`` plays the twenty scenarios 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from statistics import mean
@@ -18,6 +19,7 @@ from emulators.serve import ModelEmulator
 from shared.pool.pool import Pool
 from shared.workspace.workspace import Workspaces
 from tests.support.desk import LocalPlay, Played
+from tests.support.recording import FIRST_DIFFERENCE, Recording
 from workers.solvers.agent import Agent, Policy
 from workers.testing import LocalParse
 
@@ -53,11 +55,22 @@ def test_right_plans_lose_nothing_in_one_call_each_after_one_common_beginning(
     pool: Pool, stand_in: ModelEmulator, workspaces: Workspaces
 ) -> None:
     stand_in.control("conduct", **Conduct().model_dump())
-    played = play(pool, stand_in, build(*HARBOUR), workspaces)
+    scenario = build(*HARBOUR)
+    with (
+        Recording(stand_in.url) as recording,
+        closing(LocalPlay(pool, scenario, Agent(), recording.url, workspaces)) as player,
+    ):
+        played = list(player.all())
     assert accuracy(played) >= 0.99, faults(played)
     assert mean(len(task.calls) for task in played) <= 1.3
+    common = recording.common()
+    assert len(recording.first_plans()) == len(scenario.tasks)
+    assert common.endswith(FIRST_DIFFERENCE), "not the task makes the first difference"
+    for task in player.run.tasks:
+        for own in (task.instruction, task.task_id, task.run_id):
+            assert json.dumps(own, ensure_ascii=False)[1:-1].encode() not in common
     cached = [task.calls[0]["tokens_cached"] for task in played if task.calls[0]["label"] == "plan"]
-    assert min(cached[1:]) > 3000, "the beginning was not the same for every task"
+    assert min(cached[1:]) > 3000, "the endpoint did not know the beginning again"
 
 
 def test_wrong_first_plans_are_noticed_and_repaired(
