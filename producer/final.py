@@ -14,7 +14,7 @@ from producer.notebook import Note, Notebook
 from producer.preflight import seconds_to_opening
 from producer.runs import begin, rebuild, settle
 from shared.deadline import Deadline
-from shared.errors import DeadlinePassed, Refused, Unavailable, UsageError
+from shared.errors import DeadlinePassed, Refused, ScrimmageError, Unavailable, UsageError
 from shared.models import Kind, RunRef, RunRequest
 from shared.platforms.base import Finals, Platform
 from shared.pool.ledger import Opening
@@ -23,6 +23,7 @@ from shared.pool.pool import Pool
 LOOK_SECONDS = 1.0
 START_SECONDS = 15.0
 STALE_SECONDS = 180.0
+LATE_SECONDS = 1800.0
 WAIT_SECONDS = 30.0
 """Longest pause between two looks at a window that is not open yet."""
 
@@ -31,9 +32,11 @@ class FinalRun:
     """The final run of one account.
 
     Args:
-        sleep: waits so many seconds; tests inject their own.
+        sleep: waits so many seconds; tests inject their own, and a clock that goes with it.
         start_seconds: so long somebody else's start may take before we go on with it. The platform starts
             one at most.
+        late_seconds: so long after its announced time a window is waited for, and a platform that does not
+            answer.
         stale_seconds: a request of which so long nothing was heard is given up, unless the platform shows
             its run.
     """
@@ -45,14 +48,18 @@ class FinalRun:
         request: RunRequest,
         *,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
         start_seconds: float = START_SECONDS,
+        late_seconds: float = LATE_SECONDS,
         stale_seconds: float = STALE_SECONDS,
     ) -> None:
         self._pool = pool
         self._platform = platform
         self._request = request
         self._sleep = sleep
+        self._clock = clock
         self._start_seconds = start_seconds
+        self._late_seconds = late_seconds
         self._stale_seconds = stale_seconds
 
     def under_way(self) -> RunRef | None:
@@ -86,36 +93,46 @@ class FinalRun:
         return begin(self._pool, self._platform, self._request, request_id, facts)
 
     def wait_for_window(self, say: Callable[[str], None]) -> None:
-        """Wait until the platform says that the window is open.
+        """Wait until the platform says that the window is open, but not for ever beyond its announced time.
 
         Raises:
-            Refused: it is closed, and no opening is announced.
+            Refused: it is closed, and no opening is announced, or it did not open.
+            Unavailable: the platform did not answer all that time.
         """
-        told = False
+        opens = self._clock()
+        told: object = None
         while True:
+            refusal: ScrimmageError
             try:
                 standing = self._platform.standing(Deadline.after(20))
+                if standing.window_open:
+                    return
+                left = seconds_to_opening(standing)
+                if left is None:
+                    raise Refused("the final window is closed, and no opening is announced", status=403)
+                opens = self._clock() + left
+                news = (
+                    f"waiting for the window: {left:.0f} s" if left > 0 else "the window is late: waiting on"
+                )
+                refusal = Refused("the final window did not open", status=403)
             except (DeadlinePassed, Unavailable) as error:
-                say(f"the platform does not answer: {error}")
-                self._sleep(LOOK_SECONDS)
-                continue
-            left = seconds_to_opening(standing)
-            if standing.window_open:
-                return
-            if left is None or left < -WAIT_SECONDS:
-                raise Refused("the final window is closed, and no opening is announced", status=403)
-            if not told:
-                say(f"waiting for the window: {left:.0f} s")
-                told = True
-            self._sleep(min(WAIT_SECONDS, max(LOOK_SECONDS, left / 2)) if left > 0 else LOOK_SECONDS)
+                news = f"the platform does not answer: {error}"
+                refusal = Unavailable(news)
+            left = opens - self._clock()
+            if left < -self._late_seconds:
+                raise refusal
+            kind = (type(refusal), left > 0)
+            if kind != told:
+                say(news)
+            told = kind
+            self._sleep(min(WAIT_SECONDS, max(LOOK_SECONDS, left / 2, -left / 10)))
 
     def _mine(self, request: RunRequest) -> bool:
         return request.kind is Kind.FINAL and request.platform == self._platform.name
 
     def _given_up(self, opening: Opening) -> bool:
         """Close a request whose sender died long ago without a run: only a person begins the final run."""
-        seconds, micros = self._pool.redis.do(lambda client: client.time())
-        age = float(seconds) + float(micros) / 1e6 - opening.at
+        age = self._pool.redis.now() - opening.at
         if age < self._stale_seconds or self._platform.final_in_progress(Deadline.after(20)):
             return False
         self._pool.ledger.reject(opening.request_id, "the platform shows no run of this request")
@@ -155,7 +172,7 @@ class FinalRun:
             request_id, mine = self._pool.ledger.request_final(self._request)
             if not mine:
                 return self._of(request_id)
-            note = Note(request_id=request_id, request=self._request, at=time.time(), ref=ref)
+            note = Note(request_id=request_id, request=self._request, at=self._pool.redis.now(), ref=ref)
         return rebuild(self._pool, self._platform, note)
 
 

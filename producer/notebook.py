@@ -18,7 +18,7 @@ from shared.models import Frozen, RunRef, RunRequest
 
 
 class Note(Frozen):
-    """One request. ``at``: seconds since the epoch; ``facts``: what a final run's receipt tells beside it."""
+    """One request. ``at``: when, on Redis's clock; ``facts``: what a final run's receipt tells beside it."""
 
     request_id: str
     request: RunRequest

@@ -7,7 +7,6 @@ stored and the first jobs sent by one ledger step and ``dispatch``; the rest is 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 from producer.notebook import Note, Notebook
@@ -45,7 +44,7 @@ def begin(
 ) -> RunRef:
     """Open the run of a request that the ledger holds already. Raises what ``open_run`` raises."""
     notebook = Notebook(pool.settings.data)
-    note = Note(request_id=request_id, request=request, at=time.time(), facts=facts or {})
+    note = Note(request_id=request_id, request=request, at=pool.redis.now(), facts=facts or {})
     try:
         notebook.write(note)
         run = platform.open(request, platform.prepare(request), request_id)

@@ -206,6 +206,11 @@ class Patient:
             self._sleep(min(left, pause * self._chance.uniform(0.5, 1.0)))
             pause = min(_LONGEST_PAUSE, pause * 2)
 
+    def now(self) -> float:
+        """Redis's clock, seconds since the epoch: the one clock that all machines of a pool share."""
+        seconds, micros = self.do(lambda client: client.time())
+        return float(seconds) + float(micros) / 1e6
+
     @property
     def address(self) -> str:
         """Host and port, for messages."""

@@ -68,7 +68,7 @@ class Opener:
     def _open(self, request: RunRequest, request_id: str, sent: list[Unclear]) -> Run:
         """As ``open``. Notes in ``sent`` that a POST may have opened a run, whatever comes of it."""
         deadline = Deadline.after(OPEN_SECONDS)
-        since = self._now()
+        since = self.pool.redis.now()
         seed = _seed(request, request_id)
         for _ in range(POSTS):
             try:
@@ -134,7 +134,7 @@ class Opener:
             seed: with which it was started, None for a final run or where the platform takes none.
         """
         listed = self.client.runs(deadline)
-        since += listed.now - self._now() - SLACK  # on the platform's clock
+        since += listed.now - self.pool.redis.now() - SLACK  # on the platform's clock
         for summary in listed.data:
             if summary.over or summary.kind not in {None, request.kind}:
                 continue
@@ -151,11 +151,6 @@ class Opener:
             if run is not None:
                 return run
         return None
-
-    def _now(self) -> float:
-        """Redis's clock, seconds since the epoch."""
-        seconds, micros = self.pool.redis.do(lambda client: client.time())
-        return float(seconds) + float(micros) / 1e6
 
 
 def _seed(request: RunRequest, request_id: str) -> int | None:

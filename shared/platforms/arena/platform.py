@@ -116,7 +116,7 @@ class ArenaPlatform:
 
     def tools(self, run: Run) -> Mapping[str, JsonObject]:  # noqa: ARG002 - the list is the same for all runs
         known = self._tools
-        if known is None or time.time() - known[0] > TOOLS_AGE:
+        if known is None or self._pool.redis.now() - known[0] > TOOLS_AGE:
             known = self._pool.flights.fly(
                 f"tools:{self.account()}",
                 self._ask_for_tools,
@@ -240,7 +240,7 @@ class ArenaPlatform:
 
     def _ask_for_tools(self) -> tuple[float, Mapping[str, JsonObject]]:
         answer = self._client.tools(Deadline.after(LISTING_SECONDS))
-        known = (time.time(), _described(answer))
+        known = (self._pool.redis.now(), _described(answer))
         held = json.dumps(known)
         self._pool.redis.do(lambda client: client.set(keys.tools(self.account()), held))
         return known
@@ -251,7 +251,7 @@ class ArenaPlatform:
         if stored is None:
             return None
         at, tools = json.loads(stored)
-        return (at, tools) if time.time() - at <= TOOLS_AGE else None
+        return (at, tools) if self._pool.redis.now() - at <= TOOLS_AGE else None
 
 
 def _described(answer: Tools) -> dict[str, JsonObject]:

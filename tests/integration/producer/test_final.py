@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
@@ -20,7 +21,7 @@ from producer.recovery import situation
 from producer.runs import open_run, rebuild
 from producer.sweeps import close_due
 from shared.deadline import Deadline
-from shared.errors import Refused
+from shared.errors import Refused, Unavailable
 from shared.models import Kind, RunRequest, RunStatus, Scorecard, Solution, TaskStatus
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.pool.connection import connect
@@ -148,6 +149,21 @@ def test_a_request_that_died_before_its_answer_is_found_by_its_note(
     state = arena.pool.ledger.run(ref)
     assert state is not None
     assert state.request.solver == "mine"
+
+
+def test_the_clock_of_the_machine_that_opened_a_run_has_no_say_in_finding_it(
+    arena: PlayedArena, tmp_path: Path, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arena.start()
+    mine = platform(arena, tmp_path)
+    true_time = time.time
+    monkeypatch.setattr(time, "time", lambda: true_time() + 3600)
+    ref = open_run(arena.pool, mine, RunRequest(seed=7))  # others may have chosen this seed: time must tell
+    monkeypatch.undo()
+    notebook = Notebook(tmp_path / "data")
+    notebook.write(notebook.notes()[0].model_copy(update={"ref": None}))
+    empty(redis_url)
+    assert rebuild(arena.pool, mine, notebook.notes()[0]) == ref
 
 
 def test_a_run_that_ended_meanwhile_is_only_closed(
@@ -282,3 +298,42 @@ def test_workers_that_differ_are_a_no_go(
     found = {check.what: check.ok for check in Preflight(arena.pool.settings, arena.pool, mine, FINAL).run()}
     wrong = {what for what in ("workers", "final slots", "solver", "keys") if not found[what]}
     assert (line in wrong) if line else not wrong
+
+
+def waiting(arena: PlayedArena, folder: Path) -> FinalRun:
+    """A final run whose waits move the emulator's clock, and take no time. It waits twenty seconds longer."""
+    mine = platform(arena, folder)
+    clock = arena.app.arena.clock
+    return FinalRun(arena.pool, mine, FINAL, sleep=clock.advance, clock=clock.ticks, late_seconds=20)
+
+
+def test_the_wait_for_the_window_ends_when_it_opens(arena: PlayedArena, tmp_path: Path) -> None:
+    arena.start(window="600..4000")
+    began = arena.app.arena.clock.ticks()
+    said: list[str] = []
+    waiting(arena, tmp_path).wait_for_window(said.append)
+    assert 600 <= arena.app.arena.clock.ticks() - began < 603
+    (line,) = said
+    assert line.startswith("waiting for the window: 60")
+
+
+def test_a_window_that_does_not_open_is_not_waited_for_for_ever(arena: PlayedArena, tmp_path: Path) -> None:
+    arena.start(window="600..600.001")
+    began = arena.app.arena.clock.ticks()
+    said: list[str] = []
+    with pytest.raises(Refused, match="did not open"):
+        waiting(arena, tmp_path).wait_for_window(said.append)
+    assert 620 <= arena.app.arena.clock.ticks() - began < 625
+    assert len(said) == 2
+
+
+def test_a_platform_that_does_not_answer_is_not_waited_for_for_ever(
+    arena: PlayedArena, tmp_path: Path
+) -> None:
+    arena.start([{"endpoint": "GET /me", "fault": "status", "status": 503}], window="600..4000")
+    began = arena.app.arena.clock.ticks()
+    said: list[str] = []
+    with pytest.raises(Unavailable, match="does not answer"):
+        waiting(arena, tmp_path).wait_for_window(said.append)
+    assert 20 <= arena.app.arena.clock.ticks() - began < 30
+    assert len(said) == 1
