@@ -31,8 +31,8 @@ key                      type    owner        what it holds; how it ends
 ``due``                  zset    ledger       REF|ID of waiting tasks, by their due time
 ``sent``                 zset    ledger       REF|ID of queued tasks that have a job, by the time it was
                                               sent
-``sweeps``               hash    spend        sweep → micro-dollars committed by its runs; removed when the
-                                              sweep ends
+``sweeps``               hash    spend        sweep → micro-dollars committed by its runs, and what its calls
+                                              cost beside their estimates; removed when the sweep ends
 ``workers``              hash    fleet        node → heartbeat; tend removes silent ones
 ``tending``              hash    ledger       who tends, until when; overwritten by the next
 ``bucket:NAME``          hash    bucket       GCRA state of one account; stays (a few bytes)

@@ -3,6 +3,10 @@
 A call's estimate is committed before the call is made, and replaced by its cost when the answer came. A call
 whose answer was lost stays ``unsettled`` at its estimate: it may have been paid for. All amounts are whole
 micro-dollars.
+
+Estimates may be wrong, and many calls are under way at a time. So that a cap is not overrun by what all of
+them are wrong by, estimates are raised by the most that an earlier call of the sweep (or run) cost beside its
+own, and under a cap that many share the first call is made alone.
 """
 
 from __future__ import annotations
@@ -18,6 +22,9 @@ from shared.pool import keys
 from shared.pool.connection import Patient
 
 CapName = Literal["task", "run", "sweep"]
+
+FIRST_CALL = 30.0
+"""Seconds that others wait for the first call under a cap. It may have been lost."""
 
 
 @dataclass(frozen=True)
@@ -62,22 +69,23 @@ class Spend:
 
     def reserve(
         self, ref: RunRef, task_id: str, call_id: str, estimate: int, caps: Caps | None = None
-    ) -> CapName | None:
+    ) -> CapName | Literal["wait"] | None:
         """Commit an estimate, before the call is made.
 
         Args:
             call_id: a new token for each call; a repeat with it commits nothing more.
 
         Returns:
-            None if the call may be made, else the cap that it would overrun: then nothing is committed.
+            None if the call may be made. Else nothing was committed: the cap that it would overrun, or
+            ``wait`` (ask again soon) while the first call under a cap is under way.
 
         Raises:
             LeaseLost: the run is not in the ledger any more.
         """
         caps = caps or Caps()
         limits: list[str | int] = ["" if cap is None else cap for cap in (caps.task, caps.run, caps.sweep)]
-        refusal: CapName | Literal["gone", ""] = self._reserve(
-            _keys(ref), [call_id, task_id, estimate, *limits]
+        refusal: CapName | Literal["gone", "wait", ""] = self._reserve(
+            _keys(ref), [call_id, task_id, estimate, *limits, int(FIRST_CALL * 1e6)]
         )
         if refusal == "gone":
             raise LeaseLost(f"{ref} is not in the ledger any more: no model call is paid for it")
@@ -126,7 +134,8 @@ class Spend:
 
     def close_sweep(self, sweep: str) -> None:
         """The sweep has ended: forget what its runs have committed, removed ones too."""
-        self._patient.do(lambda client: client.hdel(keys.SWEEPS, sweep))
+        fields = (sweep, f"{sweep} permille", f"{sweep} first")
+        self._patient.do(lambda client: client.hdel(keys.SWEEPS, *fields))
 
 
 def micro_dollars(usd: float) -> int:

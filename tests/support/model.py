@@ -68,13 +68,14 @@ def playing(
     run_id: str = "run_1",
     settings: dict[str, Any] | None = None,
     kind: Kind = Kind.DEV,
+    tasks: int = 3,
     **request: Any,
 ) -> Playing:
-    """Open a run of three tasks and lease one of them."""
+    """Open a run of so many tasks and lease one of them."""
     chosen = settings_for(url, **(settings or {}))
     ref = a_run(run_id).ref
     if pool.ledger.run(ref) is None:
-        open_run(pool.ledger, a_run(run_id, kind=kind), **request)
+        open_run(pool.ledger, a_run(run_id, tasks, kind=kind), **request)
     held = lease(pool.ledger, ref, task_id)
     transcript = Transcript(pool.transcripts, ref, task_id, 1, Mask.of(chosen))
     return Playing(pool, ref, held, transcript, Models(chosen, pool))

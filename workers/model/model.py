@@ -47,6 +47,9 @@ from workers.transcript import Transcript
 TRIES = 5
 """With back-off some five seconds; an outage that lasts longer is waited for without holding a slot."""
 
+FIRST_LOOK = 0.1
+"""Seconds between two looks whether the first call under a cap has been answered."""
+
 _LONGEST_NOTE = 2000
 
 
@@ -187,7 +190,9 @@ class Model:
     def _reserve(self, estimate: int, label: str) -> str:
         lease = self._lease
         call_id = f"{lease.task_id}/{lease.fence}/{next(self._calls)}"
-        cap = self._spend.reserve(lease.ref, lease.task_id, call_id, estimate, self._caps)
+        while (cap := self._spend.reserve(lease.ref, lease.task_id, call_id, estimate, self._caps)) == "wait":
+            self._deadline.check(f"the model call {label!r}: the first one under a cap has no answer yet")
+            self._sleep(FIRST_LOOK)
         if cap is not None:
             self._transcript.add("cap_reached", label=label, cap=cap, estimate_usd=estimate / 1e6)
             raise CapReached(

@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from shared.errors import LeaseLost
+from shared.models import RunRef
 from shared.pool import keys
 from shared.pool.connection import Patient
 from shared.pool.ledger import Ledger
@@ -26,6 +27,12 @@ def spend(patient: Patient) -> Spend:
 def of_sweep(redis_client: redis.Redis) -> Callable[[str], int]:
     """Micro-dollars that a sweep's runs have committed."""
     return lambda sweep: int(redis_client.hget(keys.SWEEPS, sweep) or 0)
+
+
+def first_call(spend: Spend, ref: RunRef) -> None:
+    """Before it is paid, others under the same cap wait. It was free."""
+    assert spend.reserve(ref, "t0", "first", 0) is None
+    spend.settle(ref, "t0", "first", 0, tokens_in=1)
 
 
 def test_an_estimate_is_replaced_by_the_cost(spend: Spend, ledger: Ledger) -> None:
@@ -80,6 +87,7 @@ def test_a_cap_refuses_what_would_overrun_it_and_commits_nothing(
     spend: Spend, ledger: Ledger, of_sweep: Callable[[str], int], name: str
 ) -> None:
     ref = open_run(ledger, sweep="s")
+    first_call(spend, ref)
     caps = Caps(**{name: 1000})
     assert spend.reserve(ref, "t1", "a", 600, caps) is None
     assert spend.reserve(ref, "t1", "b", 401, caps) == name
@@ -113,6 +121,7 @@ def test_runs_outside_a_sweep_share_no_sweep_cap(spend: Spend, ledger: Ledger) -
 
 def test_a_cap_holds_for_many_workers_at_once(spend: Spend, ledger: Ledger) -> None:
     ref = open_run(ledger)
+    first_call(spend, ref)
     start = threading.Barrier(8)
 
     def work(worker: int) -> int:
@@ -123,6 +132,44 @@ def test_a_cap_holds_for_many_workers_at_once(spend: Spend, ledger: Ledger) -> N
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(work, range(8))) == 20
     assert spend.totals(ref).unsettled == 2000
+
+
+@pytest.mark.parametrize("sweep", ["", "s"])
+def test_estimates_are_raised_by_what_calls_cost_beside_theirs(
+    spend: Spend, ledger: Ledger, sweep: str
+) -> None:
+    first = open_run(ledger, a_run("run_1"), sweep=sweep)
+    other = open_run(ledger, a_run("run_2"), sweep=sweep)
+    for call, cost in (("a", 50), ("b", 250), ("c", 200)):
+        spend.reserve(first, "t1", call, 100)
+        spend.settle(first, "t1", call, cost)
+    assert spend.reserve(first, "t1", "d", 40, Caps(run=599)) == "run"
+    assert spend.reserve(first, "t1", "d", 40, Caps(run=600)) is None
+    assert spend.totals(first).unsettled == 100
+    spend.reserve(other, "t1", "e", 40)
+    assert spend.totals(other).unsettled == (100 if sweep else 40)
+
+
+def test_the_first_call_under_a_cap_that_many_share_is_made_alone(spend: Spend, ledger: Ledger) -> None:
+    ref = open_run(ledger)
+    shared, own = Caps(run=1000), Caps(task=1000)
+    assert spend.reserve(ref, "t1", "a", 100, shared) is None
+    assert spend.reserve(ref, "t2", "b", 100, shared) == "wait"
+    assert spend.reserve(ref, "t2", "b", 901, shared) == "run"
+    assert spend.reserve(ref, "t3", "c", 100, own) is None
+    spend.settle(ref, "t1", "a", 0)  # turned down
+    assert spend.reserve(ref, "t2", "b", 100, shared) is None
+    assert spend.reserve(ref, "t1", "d", 100, shared) == "wait"
+    spend.settle(ref, "t2", "b", 100)
+    assert [spend.reserve(ref, "t1", call, 100, shared) for call in ("e", "f")] == [None, None]
+
+
+def test_a_first_call_that_was_lost_is_not_waited_for_for_ever(
+    spend: Spend, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shared.pool.spend.FIRST_CALL", 0.0)
+    ref = open_run(ledger)
+    assert [spend.reserve(ref, "t1", call, 100, Caps(run=1000)) for call in ("a", "b")] == [None, None]
 
 
 def test_a_run_that_is_gone_pays_for_nothing(spend: Spend, redis_client: redis.Redis) -> None:
@@ -136,7 +183,9 @@ def test_a_run_that_is_gone_pays_for_nothing(spend: Spend, redis_client: redis.R
 def test_a_sweeps_sum_is_kept_until_it_is_closed(
     spend: Spend, ledger: Ledger, redis_client: redis.Redis, of_sweep: Callable[[str], int]
 ) -> None:
-    spend.reserve(open_run(ledger, sweep="s"), "t1", "a", 100)
+    ref = open_run(ledger, sweep="s")
+    first_call(spend, ref)
+    spend.reserve(ref, "t1", "a", 100)
     assert of_sweep("s") == 100
     spend.close_sweep("s")
     assert of_sweep("s") == 0
@@ -146,7 +195,7 @@ def test_a_sweeps_sum_is_kept_until_it_is_closed(
 def test_large_sums_keep_every_micro_dollar(spend: Spend, ledger: Ledger) -> None:
     ref = open_run(ledger)
     large = 4_000_000_000_000_001
-    spend.reserve(ref, "t1", "a", 1)
+    spend.reserve(ref, "t1", "a", large)
     spend.settle(ref, "t1", "a", large)
     spend.reserve(ref, "t1", "b", 2)
     assert spend.totals(ref).settled == large

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from emulators.arena.scenario import build
+from emulators.model.conduct import Conduct
 from emulators.serve import ModelEmulator
 from shared.errors import CapReached, NotAuthorised, Refused, SettingsError, Unavailable
 from shared.models import Kind
@@ -151,24 +152,47 @@ def test_caps_hold_and_say_which(play: Play, stand_in: ModelEmulator) -> None:
     assert note["cap"] == "run"
 
 
-def test_no_cap_is_overrun_by_many_at_once(play: Play, stand_in: ModelEmulator) -> None:
-    cap = 0.02
-    tasks = [play(task_id=task_id, run_usd=cap) for task_id in ("t1", "t2", "t3")]
+def spend_all(tasks: list[Playing]) -> int:
+    """Ask for all tasks at once until a cap ends it. Returns how many answers came."""
 
-    def spend_all(task: Playing) -> int:
+    def spend(task: Playing) -> int:
         model, calls = task.model, 0
         while True:
             try:
-                model.chat([user("word " * 2000)], max_tokens=500)
+                model.chat([user(f"{task.lease.task_id} {calls} " + "word " * 2000)], max_tokens=500)
             except CapReached:
                 return calls
             calls += 1
 
-    with ThreadPoolExecutor(3) as threads:
-        assert sum(threads.map(spend_all, tasks)) > 3
+    with ThreadPoolExecutor(len(tasks)) as threads:
+        return sum(threads.map(spend, tasks))
+
+
+def test_no_cap_is_overrun_by_many_at_once(play: Play, stand_in: ModelEmulator) -> None:
+    stand_in.control("conduct", slow=0.02)
+    cap = 0.05
+    tasks = [play(task_id=f"t{number}", tasks=20, run_usd=cap) for number in range(1, 21)]
+    assert spend_all(tasks) > 20
     totals = tasks[0].pool.spend.totals(tasks[0].ref)
     assert totals.unsettled == 0
     assert cap * 0.7 < totals.usd <= cap
+
+
+@pytest.mark.parametrize("cap", ["run", "sweep"])
+def test_where_estimates_are_far_too_low_a_cap_is_overrun_by_one_call_s_error(play: Play, cap: str) -> None:
+    """The price is set to a fiftieth of what the stand-in bills."""
+    before = 0.02
+    asked = {f"{cap}_usd": before, "sweep": "s", "tasks": 16}
+    with ModelEmulator.start(scenarios=(KNOWN,), conduct=Conduct(slow=0.05)) as dear:
+        tasks = [
+            play(dear.url, task_id=f"t{number}", settings={"model_price": "0.005/0.04"}, **asked)
+            for number in range(1, 17)
+        ]
+        assert spend_all(tasks) > 1
+        spent = used(dear)
+    one_call = spent["micro_usd"] / spent["calls"]
+    assert tasks[0].pool.spend.totals(tasks[0].ref).settled == spent["micro_usd"]
+    assert spent["micro_usd"] <= before * 1e6 + one_call
 
 
 def test_a_model_that_is_away_for_long_is_unavailable(play: Play, stand_in: ModelEmulator) -> None:
