@@ -97,6 +97,8 @@ class Settings(BaseSettings):
     """Celery processes for solving, per `scrimmage worker`."""
     threads: int = Field(32, ge=1)
     """Solves at a time in each of them."""
+    node_memory_mb: int = Field(1024, ge=256)
+    """A worker process that holds more finishes its jobs and is replaced."""
     lease_seconds: float = Field(10.0, gt=0)
     """A worker that is silent for so long has lost its tasks."""
     blob_ttl: float = Field(6 * 3600.0, gt=0)

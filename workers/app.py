@@ -14,9 +14,8 @@ from kombu.entity import Exchange, Queue
 
 from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, celery_config
 from shared.settings import Settings
-from workers import logs
+from workers import lifeline, logs
 from workers.node import Node
-from workers.supervise import leave_with_supervisor
 
 settings = Settings.load()
 
@@ -40,6 +39,6 @@ def _start_node(sender: Any, **_: Any) -> None:
     Node.of(sender, settings).start()
 
 
-leave_with_supervisor()  # here, not by a signal: Flower loads the app too, and has none
+lifeline.leave_with_starter()  # here, not by a signal: Flower loads the app too, and has none
 signals.setup_logging.connect(_log_as_we_do)
 signals.worker_ready.connect(_start_node)

@@ -1,7 +1,9 @@
 """A node: one Celery worker with its consumer, seen from inside. It beats, tends, and listens.
 
 A consumer can be connected and deaf (celery#8030, #9054): the queue is not empty, slots are free, and nothing
-comes. Only the node itself can see that, so it leaves and lets its supervisor start another.
+comes. Only the node itself can see that, so it leaves and lets its supervisor start another. It does the same
+when it holds more memory than it may: solvers and libraries leak (celery#4843), and to leave warmly loses
+nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -37,6 +40,7 @@ LEAST_DEAF_SECONDS = 8.0
 """However short leases are: from far away taking one job lasts a second."""
 
 EXIT_DEAF = 71
+EXIT_FULL = 73
 
 VERSION = version("scrimmage")
 
@@ -95,6 +99,7 @@ class Node:
         self._worker = worker.current()
         self._worker.most_stuck = max(1, slots // 4)
         self._tender = Tender(self._worker.pool, self._worker.name, settings.lease_seconds)
+        self._most_memory = settings.node_memory_mb * 2**20
         self._hearing = Hearing(max(DEAF_LEASES * settings.lease_seconds, LEAST_DEAF_SECONDS))
         self._solvers = self._worker.solvers.fingerprints()
         self._keys = _key_fingerprints(settings) | _accounts(self._worker, settings)
@@ -118,7 +123,7 @@ class Node:
             pid=os.getpid(),
             role=self.role,
             version=VERSION,
-            slots=0 if self.role == "finish" else self.slots,
+            slots=0 if self.role == "finish" or self._worker.leaving else self.slots,
             busy=len(celery_state.active_requests),
             solvers=self._solvers,
             keys=self._keys,
@@ -137,6 +142,7 @@ class Node:
     def _beat(self) -> None:
         self._worker.pool.fleet.beat(self.heartbeat())
         self._listen()
+        self._weigh()
 
     def _listen(self) -> None:
         taken = sum(celery_state.total_count.values())
@@ -145,6 +151,21 @@ class Node:
         if self._hearing.deaf(waiting=waiting, free=free, taken=taken):
             log.error("consumer_deaf", node=self.name, waiting=waiting, free=free)
             self._worker.leave(EXIT_DEAF)
+
+    def _weigh(self) -> None:
+        held = own_memory()
+        if held > self._most_memory and not self._worker.leaving:
+            log.warning("memory_full", node=self.name, mb=held // 2**20, most=self._most_memory // 2**20)
+            self._worker.leave(EXIT_FULL)
+
+
+def own_memory() -> int:
+    """Bytes of memory that this process holds and shares with none; 0 where the system does not tell."""
+    try:
+        resident, shared = Path("/proc/self/statm").read_text().split()[1:3]
+    except OSError:
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _accounts(of: worker.Worker, settings: Settings) -> dict[str, str]:

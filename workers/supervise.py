@@ -4,6 +4,10 @@ A worker process may exit at any time (Celery's do when Redis restarts at the wr
 deaf. Each node is a Celery process of its own with the thread pool: solves wait more than they compute, and
 several small processes share the cores. ``finish`` and the tasks of a final run have nodes of their own.
 
+A node that has ended is replaced, and what its process held in the pool is free at once: the supervisor knows
+that it is dead, and nobody has to wait for a lease. One that says it leaves (``lifeline``) is replaced while
+it still finishes its jobs.
+
 Signals: SIGTERM or SIGINT ends warmly (running jobs are finished), a second one or SIGQUIT ends coldly
 (running jobs are left to the pool). If the supervisor itself dies, its nodes see their standard input close
 and leave. So does a supervisor that a command started for its own pool, since that pool's Redis has gone too.
@@ -13,6 +17,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import queue
 import random
 import signal
 import socket
@@ -27,10 +32,11 @@ from dataclasses import dataclass
 import structlog
 
 from shared.errors import ScrimmageError, SettingsError
+from shared.pool.fleet import worker_name
 from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, broker_url
 from shared.pool.pool import Pool
 from shared.settings import Settings
-from workers import logs
+from workers import lifeline, logs
 
 FINISH_SLOTS = 8
 SILENT_LEASES = 3.0
@@ -42,12 +48,10 @@ LEAST_SILENCE = 12.0
 START_SECONDS = 60.0
 """Time for a node's first heartbeat, on top."""
 
-LIFELINE = "SCRIMMAGE_LIFELINE"
-"""Set to "stdin" for processes whose standard input closes when whoever started them is gone."""
+STEADY_SECONDS = 10.0
+"""A node that lasted so long is started again at once; one that did not, after a pause that grows."""
 
-_LONGEST_PAUSE = 30.0
-_STEADY_SECONDS = 60.0
-_EXIT_ORPHAN = 72
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 
 log = structlog.get_logger(__name__)
 
@@ -69,46 +73,60 @@ def plan(role: str, processes: int, threads: int) -> list[NodePlan]:
     return {"solve": nodes, "final": [final], "finish": [finish], "both": [*nodes, final, finish]}[role]
 
 
-@dataclass
 class Child:
-    """A node's process, and when to start the next one if it ends."""
+    """A node's process, from its start to its end."""
 
-    plan: NodePlan
-    process: subprocess.Popen[bytes] | None = None
-    node: str = ""
-    started: float = 0.0
-    pause: float = 0.0
-    due: float = 0.0
-    heard: float = 0.0
-    """When it was last known to be alive; a start gets some time in advance."""
-
-    def start(self) -> None:
-        """Start the node under a name that was never used before."""
-        self.node = f"{self.plan.name}-{uuid.uuid4().hex[:6]}@{socket.gethostname()}"
-        command = [
-            sys.executable, "-W", "ignore:You're running the worker with superuser",
-            "-m", "celery", "--quiet", "--app", "workers.app", "worker",
-            "--pool", "threads", "--concurrency", str(self.plan.slots), "--queues", self.plan.queue,
-            "--hostname", self.node, "--without-gossip", "--without-mingle", "--loglevel", "INFO",
-        ]  # fmt: skip
-        self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            command,
-            stdin=subprocess.PIPE,
-            env={**os.environ, LIFELINE: "stdin"},
-            start_new_session=True,  # Ctrl-C goes to the supervisor, which decides
-        )
+    def __init__(self, plan: NodePlan) -> None:
+        self.node = f"{plan.name}-{uuid.uuid4().hex[:6]}@{socket.gethostname()}"
+        """A name that was never used before."""
+        self.leaving = False
+        self._line, theirs = socket.socketpair()
+        with theirs:
+            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [
+                    *(sys.executable, "-W", "ignore:You're running the worker with superuser"),
+                    *("-m", "workers.process", self.node, plan.queue, str(plan.slots)),
+                ],
+                stdin=theirs,
+                env={**os.environ, lifeline.LIFELINE: "stdin"},
+                start_new_session=True,  # Ctrl-C goes to the supervisor, which decides
+            )
         self.started = time.monotonic()
         self.heard = self.started + START_SECONDS
-        log.info(
-            "node_started", node=self.node, pid=self.process.pid, queue=self.plan.queue, slots=self.plan.slots
-        )
+        """When it was last known to be alive; a start gets some time in advance."""
+        log.info("node_started", node=self.node, pid=self.process.pid, queue=plan.queue, slots=plan.slots)
+
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
+
+    @property
+    def lasted(self) -> float:
+        return time.monotonic() - self.started
+
+    def leaves(self) -> bool:
+        """Whether it has said that it takes no more jobs."""
+        self.leaving = self.leaving or lifeline.heard_leaving(self._line)
+        return self.leaving
 
     def signal(self, number: int) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if not self.ended:
             self.process.send_signal(number)
 
-    def ended(self) -> bool:
-        return self.process is None or self.process.poll() is not None
+    def bury(self) -> None:
+        """Wait for its end, and let go of it."""
+        self.process.wait()
+        self._line.close()
+
+
+@dataclass
+class Post:
+    """A place in the plan: the node that has it, or when the next one is due."""
+
+    plan: NodePlan
+    child: Child | None = None
+    pause: float = 0.0
+    due: float = 0.0
 
 
 class Supervisor:
@@ -121,12 +139,14 @@ class Supervisor:
     """
 
     def __init__(self, plans: Sequence[NodePlan], settings: Settings, *, warm_seconds: float) -> None:
-        self._children = [Child(each) for each in plans]
+        self._posts = [Post(each) for each in plans]
+        self._leavers: list[Child] = []
         self._settings = settings
         self._warm_seconds = warm_seconds
         self._silent_seconds = max(SILENT_LEASES * settings.lease_seconds, LEAST_SILENCE)
         self._asked = 0
         self._wake = threading.Event()
+        self._dead: queue.SimpleQueue[Child] = queue.SimpleQueue()
         self._chance = random.Random()  # noqa: S311 - jitter, no secret
 
     def run(self) -> None:
@@ -134,14 +154,18 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._ask_end)
         signal.signal(signal.SIGQUIT, self._ask_cold_end)
-        for child in self._children:
-            child.start()
         threading.Thread(target=self._listen, name="listen", daemon=True).start()
-        if os.environ.get(LIFELINE) == "stdin":
+        if lifeline.held():
             threading.Thread(target=self._watch_starter, name="lifeline", daemon=True).start()
         while not self._asked:
-            for child in self._children:
-                self._tend(child)
+            for post in self._posts:
+                self._tend(post)
+            for child in self._leavers.copy():
+                if child.ended:
+                    self._leavers.remove(child)
+                    self._bury(child)
+            for child in self._children():
+                self._check_heard(child)
             self._wake.wait(0.2)
         self._end()
 
@@ -154,85 +178,93 @@ class Supervisor:
         self._wake.set()
 
     def _watch_starter(self) -> None:
-        _wait_for_end_of_input()
+        lifeline.wait_for_end()
         log.warning("starter_gone")
         self._ask_cold_end()
 
-    def _tend(self, child: Child) -> None:
-        """Start a node again that has ended: soon, and later and later if it does not last."""
-        now = time.monotonic()
-        if child.process is not None and child.ended():
-            lasted = now - child.started
-            child.pause = 0.5 if lasted > _STEADY_SECONDS else min(_LONGEST_PAUSE, max(0.5, child.pause * 2))
-            child.due = now + child.pause * self._chance.uniform(0.8, 1.2)
-            log.warning(
-                "node_ended",
-                node=child.node, status=child.process.returncode, lasted=round(lasted, 1), pause=child.pause,
-            )  # fmt: skip
-            child.process = None
-        if child.process is None and now >= child.due:
-            child.start()
-        elif child.process is not None and now - child.heard > self._silent_seconds:
-            log.error("node_silent", node=child.node, seconds=round(now - child.heard, 1))
+    def _tend(self, post: Post) -> None:
+        """Give a post a new node where the old one has ended or leaves.
+
+        At once where that one was steady, else after a pause that grows from start to start.
+        """
+        child = post.child
+        if child is not None and (child.ended or child.leaves()):
+            steady = child.lasted > STEADY_SECONDS
+            post.child = None
+            post.pause = 0.0 if steady else min(LONGEST_PAUSE, max(FIRST_PAUSE, post.pause * 2))
+            post.due = time.monotonic() + post.pause * self._chance.uniform(0.8, 1.2)
+            log.warning("node_replaced", node=child.node, leaving=child.leaving, pause=post.pause)
+            self._leavers.append(child)
+        if post.child is None and time.monotonic() >= post.due:
+            post.child = Child(post.plan)
+
+    def _check_heard(self, child: Child) -> None:
+        silent = time.monotonic() - child.heard
+        if silent > self._silent_seconds:
+            log.error("node_silent", node=child.node, seconds=round(silent, 1))
             child.signal(signal.SIGKILL)
 
+    def _bury(self, child: Child) -> None:
+        child.bury()
+        log.warning(
+            "node_ended", node=child.node, status=child.process.returncode, lasted=round(child.lasted, 1)
+        )
+        self._dead.put(child)
+
     def _listen(self) -> None:
-        """Hear the nodes' heartbeats. While Redis is away nobody can be heard, and nobody is blamed."""
-        fleet = Pool.connect(self._settings).fleet
+        """Hear the nodes' heartbeats, and free at once what dead ones held."""
+        pool = Pool.connect(self._settings)
         while True:
-            started = time.monotonic()
             try:
-                live = {heartbeat.node for heartbeat in fleet.live(within=self._silent_seconds / 3)}
-                away = time.monotonic() - started > 5.0
-            except ScrimmageError as error:
-                log.warning("fleet_unknown", reason=str(error))
-                away = True
-            now = time.monotonic()
-            for child in self._children:
-                if child.node in live:
-                    child.heard = now
-                elif away:
-                    child.heard = max(child.heard, now)
-            time.sleep(self._silent_seconds / 6)
+                dead = self._dead.get(timeout=self._silent_seconds / 6)
+            except queue.Empty:
+                self._hear(pool)
+            else:
+                self._free(pool, dead)
+
+    def _free(self, pool: Pool, dead: Child) -> None:
+        try:
+            pool.fleet.forget(dead.node)
+            pool.ledger.free(worker_name(dead.node, dead.process.pid))
+        except ScrimmageError as error:  # its leases run out
+            log.warning("node_not_freed", node=dead.node, reason=str(error))
+
+    def _hear(self, pool: Pool) -> None:
+        """While Redis is away nobody can be heard, and nobody is blamed."""
+        started = time.monotonic()
+        try:
+            live = {heartbeat.node for heartbeat in pool.fleet.live(within=self._silent_seconds / 3)}
+            away = time.monotonic() - started > 5.0
+        except ScrimmageError as error:
+            log.warning("fleet_unknown", reason=str(error))
+            live, away = set(), True
+        now = time.monotonic()
+        for child in self._children():
+            if child.node in live:
+                child.heard = now
+            elif away:
+                child.heard = max(child.heard, now)
+
+    def _children(self) -> list[Child]:
+        return [child for post in self._posts if (child := post.child)] + self._leavers
 
     def _end(self) -> None:
         """End all nodes: warmly, and by force when asked again or out of time (threads cannot be stopped)."""
         log.info("supervisor_ends", warm=self._asked == 1)
+        children = self._children()
         if self._asked == 1:
-            self._signal_all(signal.SIGTERM)
-            self._wait_for_all(self._warm_seconds)
-        self._signal_all(signal.SIGKILL)
-        for child in self._children:
-            if child.process is not None:
-                child.process.wait()
+            for child in children:
+                if not child.leaving:  # a second one would end it coldly
+                    child.signal(signal.SIGTERM)
+            self._wait_for_all(children)
+        for child in children:
+            child.signal(signal.SIGKILL)
+            child.bury()
 
-    def _signal_all(self, number: int) -> None:
-        for child in self._children:
-            child.signal(number)
-
-    def _wait_for_all(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and self._asked == 1:
-            if all(child.ended() for child in self._children):
-                return
+    def _wait_for_all(self, children: Sequence[Child]) -> None:
+        end = time.monotonic() + self._warm_seconds
+        while time.monotonic() < end and self._asked == 1 and not all(child.ended for child in children):
             time.sleep(0.05)
-
-
-def leave_with_supervisor() -> None:
-    """In a node: exit when the supervisor is gone, however it went; our standard input closes then."""
-    if os.environ.get(LIFELINE) == "stdin":
-        threading.Thread(target=_watch_lifeline, name="lifeline", daemon=True).start()
-
-
-def _wait_for_end_of_input() -> None:
-    while os.read(0, 1):
-        pass
-
-
-def _watch_lifeline() -> None:
-    _wait_for_end_of_input()
-    log.error("supervisor_gone")
-    os._exit(_EXIT_ORPHAN)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -243,7 +275,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--role", choices=("solve", "finish", "final", "both"), default="both")
     parser.add_argument("--processes", type=int, help="nodes for solving (default: SCRIMMAGE_PROCESSES)")
     parser.add_argument("--threads", type=int, help="solves at a time in each (default: SCRIMMAGE_THREADS)")
-    parser.add_argument("--warm", type=float, default=330.0, help="seconds that running jobs get to finish")
+    parser.add_argument(
+        "--warm", type=float, default=lifeline.WARM_SECONDS, help="seconds that running jobs get to finish"
+    )
     given = parser.parse_args(arguments)
     overrides = {
         name: value for name in ("processes", "threads") if (value := getattr(given, name)) is not None

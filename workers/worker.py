@@ -16,6 +16,7 @@ from shared.documents.sandbox import Parsers
 from shared.models import Run, Task
 from shared.platforms import registry
 from shared.platforms.base import Platform
+from shared.pool.fleet import worker_name
 from shared.pool.ledger import Lease
 from shared.pool.pool import Pool
 from shared.settings import Settings
@@ -23,6 +24,7 @@ from shared.workspace.fetcher import Fetcher
 from shared.workspace.parse_cache import ParseCache
 from shared.workspace.trust import Trust
 from shared.workspace.workspace import Workspace, Workspaces
+from workers import lifeline
 from workers.leases import Leases
 from workers.logs import Mask
 from workers.model.models import Models
@@ -31,7 +33,7 @@ from workers.solvers.registry import Solvers
 EXIT_STUCK = 70
 """Exit status of a process that gave up because too many of its solvers never returned."""
 
-_LEAVE_SECONDS = 60.0
+_FAREWELL_SECONDS = 2.0
 
 log = structlog.get_logger(__name__)
 
@@ -41,13 +43,14 @@ class Worker:
 
     Args:
         settings: of this machine.
+        name: of its node; without one the machine's.
         most_stuck: so many solvers that never return make the process leave.
     """
 
-    def __init__(self, settings: Settings, *, most_stuck: int = 1) -> None:
+    def __init__(self, settings: Settings, *, name: str | None = None, most_stuck: int = 1) -> None:
         self.settings = settings
         self.most_stuck = most_stuck
-        self.name = f"{socket.gethostname()}-{os.getpid()}"
+        self.name = worker_name(name or socket.gethostname(), os.getpid())
         self.pool = Pool.connect(settings)
         self.solvers = Solvers(settings)
         self.models = Models(settings, self.pool)
@@ -58,7 +61,8 @@ class Worker:
         self._platforms: dict[str, Platform] = {}
         self._trusts: dict[tuple[str, str | None], Trust] = {}
         self._lock = threading.Lock()
-        self._leaving = False
+        self.leaving = False
+        """Whether this process takes no more jobs, and will end."""
 
     def owner(self) -> str:
         """A new token for one execution of a job: a redelivered job is another owner, even in one process."""
@@ -133,19 +137,21 @@ class Worker:
         self.pool.close()
 
     def leave(self, status: int) -> None:
-        """Take no more jobs, let those that can return do so, and exit. A supervisor starts a new process."""
+        """Take no more jobs, let those that can return do so, and exit. A supervisor has another ready."""
         with self._lock:
-            if self._leaving:
+            if self.leaving:
                 return
-            self._leaving = True
-        threading.Thread(target=self._leave, args=(status,), name="leave").start()
+            self.leaving = True
+        threading.Thread(target=self._leave, args=(status,), name="leave", daemon=True).start()
 
     def _leave(self, status: int) -> None:
-        log.error("process_leaves", status=status, live=self.leases.live(), stuck=self.leases.stuck())
+        log.warning("process_leaves", status=status, live=self.leases.live(), stuck=self.leases.stuck())
+        lifeline.tell_leaving()
         os.kill(os.getpid(), signal.SIGTERM)
-        end = time.monotonic() + _LEAVE_SECONDS
+        end = time.monotonic() + lifeline.WARM_SECONDS
         while self.leases.live() and time.monotonic() < end:
             time.sleep(0.1)
+        time.sleep(_FAREWELL_SECONDS)  # where no solver is stuck, Celery ends the process in this time
         os._exit(status)
 
     def _count_stuck(self, count: int) -> None:
@@ -158,11 +164,11 @@ _workers: dict[int, Worker] = {}
 _making = threading.Lock()
 
 
-def current(settings: Settings | None = None) -> Worker:
+def current(settings: Settings | None = None, name: str | None = None) -> Worker:
     """This process's worker. A forked child makes its own: nothing with a connection crosses a fork."""
     with _making:
         pid = os.getpid()
         if pid not in _workers:
             _workers.clear()
-            _workers[pid] = Worker(settings or Settings.load())
+            _workers[pid] = Worker(settings or Settings.load(), name=name)
         return _workers[pid]

@@ -74,6 +74,15 @@ class Fleet:
             found.append(heartbeat.model_copy(update={"at": int(at) / 1e6}))
         return sorted(found, key=lambda heartbeat: heartbeat.node)
 
+    def forget(self, node: str) -> None:
+        """A worker has ended: it counts no more."""
+        self._patient.do(lambda client: client.hdel(keys.WORKERS, node))
+
     def sweep(self, silent: float = 60.0) -> int:
         """Forget workers that were silent for ``silent`` seconds; returns how many."""
         return int(self._run([keys.WORKERS], ["sweep", int(silent * 1e6)]))
+
+
+def worker_name(node: str, pid: int) -> str:
+    """What a worker process is called in the pool. The owners of its leases begin with it."""
+    return f"{node}-{pid}"

@@ -156,6 +156,17 @@ class Model:
                 task.lease_until = max(task.lease_until, self.now + self.lease_seconds)
                 task.graced = True
 
+    def free(self, task_id: str, lease: object) -> None:
+        """The holder of ``lease`` is dead."""
+        task = self.tasks[task_id]
+        if task.status is TaskStatus.LEASED and task.holder is lease and not task.solution and self.active:
+            task.lease_until = self.now
+
+    def free_run(self, drain: object) -> None:
+        """The holder of ``drain`` is dead."""
+        if self.drain is drain and self.drain_until is not None and self.active:
+            self.drain_until = self.now
+
     def expire(self) -> dict[str, TaskStatus]:
         expired: dict[str, TaskStatus] = {}
         late = sorted(self.tasks, key=lambda task_id: (self.tasks[task_id].lease_until, task_id))

@@ -67,13 +67,13 @@ class Supervised:
         except psutil.NoSuchProcess:
             return []
 
-    def events(self, name: str) -> list[dict[str, object]]:
-        """The log's events of one name."""
+    def events(self, *names: str) -> list[dict[str, object]]:
+        """The log's events of these names."""
         found = []
         for line in self.log.read_text().splitlines():
             if line.startswith("{"):
                 event = json.loads(line)
-                if event["event"] == name:
+                if event["event"] in names:
                     found.append(event)
         return found
 

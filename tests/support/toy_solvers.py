@@ -11,12 +11,14 @@ import signal
 import sys
 import threading
 from pathlib import Path
+from typing import ClassVar
 
 from workers.api import ComeBack, Effect, Solution, Task, TaskContext, ToolError
 
 NAMES = (
     "doubling", "patient", "raising", "rubbish", "nothing", "exiting", "endless", "huge", "leaking", "silent",
     "pushing", "calling", "wrapping", "meddling", "killing", "slow", "late", "hasty", "strange",
+    "hoarding",
 )  # fmt: skip
 SETTING = ",".join(f"{name}=tests.support.toy_solvers:{name.capitalize()}" for name in NAMES)
 
@@ -181,3 +183,13 @@ class Strange:
 
 def _push(item: str) -> Effect:
     return Effect(tool="push", args={"item": item})
+
+
+class Hoarding:
+    """Keeps 50 MB of each task for good, and takes TOY_SECONDS."""
+
+    _kept: ClassVar[list[bytes]] = []
+
+    def solve(self, task: Task, context: TaskContext) -> Solution:
+        self._kept.append(os.urandom(50 * 2**20))
+        return Slow().solve(task, context)

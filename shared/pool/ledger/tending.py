@@ -41,6 +41,20 @@ class Tending(Scripts):
                 expired.append((ref, task_id, TaskStatus(status)))
         return expired
 
+    def free(self, worker: str) -> None:
+        """A worker process is dead for certain: its leases end now, those of runs and of tending too.
+
+        A task with a decision keeps its lease: a request of the dead may still be under way.
+
+        Args:
+            worker: its name; the owners of its leases begin with it and a hyphen.
+        """
+        self.take_tending(worker, 0.0)
+        for ref, task_id in map(_split, self._members(keys.LEASES)):
+            self._on_run("free", ref, task_id, f"{worker}-")
+        for ref in map(RunRef.parse, self._members(keys.RUNS)):
+            self._on_run("free_run", ref, f"{worker}-")
+
     def wake_due(self) -> list[tuple[RunRef, str]]:
         """Queue the waiting tasks whose time has come, and name them."""
         return [

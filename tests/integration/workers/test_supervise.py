@@ -26,8 +26,8 @@ def server(tmp_path):
         yield server
 
 
-def start(server: RedisServer, tmp_path, seconds: str = "1.0") -> Supervised:
-    settings = toy_settings(server.url, lease_seconds=LEASE)
+def start(server: RedisServer, tmp_path, seconds: str = "1.0", **values: float) -> Supervised:
+    settings = toy_settings(server.url, **{"lease_seconds": LEASE, **values})
     workers = Supervised(settings, tmp_path, *SMALL, environment={"TOY_SECONDS": seconds})
     workers.wait_until_live(3)
     return workers
@@ -97,6 +97,37 @@ def test_a_run_survives_a_restart_of_redis_and_no_worker_ends(server, tmp_path):
         assert set(submissions(workers, run).values()) == {1}
         assert workers.events("node_ended") == []
         assert workers.stop() == 0
+
+
+def test_what_a_killed_node_had_is_taken_up_at_once_however_long_its_lease(server, tmp_path):
+    workers = start(server, tmp_path, seconds="0.5", lease_seconds=60.0)
+    run = open_toy(workers.pool, "slow", options={"tasks": 4})
+    wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
+    for child in workers.children():  # whichever tends, too
+        child.kill()
+    state = wait_for_end(workers.pool, run, 15)
+    assert state.submitted == 4
+    assert [event.name for event in workers.pool.ledger.events(run.ref)].count("lost") == 4
+    assert workers.stop() == 0
+
+
+def test_a_node_that_holds_too_much_memory_is_replaced_and_loses_nothing(server, tmp_path):
+    workers = start(server, tmp_path, seconds="3", node_memory_mb=256)
+    run = open_toy(workers.pool, "hoarding", options={"tasks": 6})
+    assert wait_for_end(workers.pool, run).submitted == 6
+    events = [event.name for event in workers.pool.ledger.events(run.ref)]
+    assert (events.count("leased"), events.count("lost")) == (6, 0)
+    (full, *_) = workers.events("memory_full")
+    wait_for(
+        lambda: any(event["node"] == full["node"] for event in workers.events("node_ended")), 10, "it ends"
+    )
+    told = [
+        event["event"]
+        for event in workers.events("node_started", "node_replaced", "node_ended")
+        if str(event["node"]).startswith("solve1")
+    ]
+    assert told[:4] == ["node_started", "node_replaced", "node_started", "node_ended"]
+    assert workers.stop() == 0
 
 
 def test_wrong_settings_end_with_a_clear_line(tmp_path):

@@ -45,6 +45,7 @@ class LedgerMachine(RuleBasedStateMachine):
         self.began = self.clock.now
         self.ledger = Ledger(patient, clock=self.clock)
         self.tokens = 0
+        self.workers: dict[Lease | RunLease, str] = {}
         self.told = 0
 
     @initialize(kind=st.sampled_from(Kind), attempts=st.integers(1, 2))
@@ -68,11 +69,12 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(target=leases, task_id=st.sampled_from(TASKS))
     def lease(self, task_id: str) -> Any:
         possible = self.model.can_lease(task_id)
-        owner = self.token("w")
-        lease = self.twice(lambda: self.ledger.lease(self.ref, task_id, owner, LEASE))
+        worker = self.token("w")
+        lease = self.twice(lambda: self.ledger.lease(self.ref, task_id, f"{worker}-job", LEASE))
         assert (lease is not None) == possible
         if lease is None:
             return multiple()
+        self.workers[lease] = worker
         self.model.lease(task_id, lease)
         task = self.model.tasks[task_id]
         assert (lease.attempt, lease.deliveries) == (task.faults + 1, task.deliveries)
@@ -157,6 +159,11 @@ class LedgerMachine(RuleBasedStateMachine):
         told = self.same(call, lambda: self.model.fault(lease.task_id, lease))
         self.told += told is not LOST and told[1] and before is None
 
+    @rule(lease=leases)
+    def worker_dies(self, lease: Lease) -> None:
+        self.twice(lambda: self.ledger.free(self.workers[lease]))
+        self.model.free(lease.task_id, lease)
+
     # Tending
 
     @precondition(lambda self: self.any(TaskStatus.LEASED))
@@ -190,13 +197,19 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(target=drains)
     def lease_run(self) -> Any:
         possible = self.model.can_drain()
-        owner = self.token("f")
-        drain = self.twice(lambda: self.ledger.lease_run(self.ref, owner, LEASE))
+        worker = self.token("f")
+        drain = self.twice(lambda: self.ledger.lease_run(self.ref, f"{worker}-job", LEASE))
         assert (drain is not None) == possible
         if drain is None:
             return multiple()
+        self.workers[drain] = worker
         self.model.drain, self.model.drain_until = drain, self.model.now + LEASE
         return drain
+
+    @rule(drain=drains)
+    def finalizer_dies(self, drain: RunLease) -> None:
+        self.twice(lambda: self.ledger.free(self.workers[drain]))
+        self.model.free_run(drain)
 
     @rule(drain=drains)
     def submit(self, drain: RunLease) -> None:
@@ -298,7 +311,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.ledger.failed(drain, "the test is over")
         self.ledger.remove(self.ref)
         left = self.patient.do(lambda client: client.keys("scrimmage:*"))
-        assert set(left) <= {"scrimmage:born"}  # type: ignore[arg-type]
+        assert set(left) <= {"scrimmage:born", "scrimmage:tending"}  # type: ignore[arg-type]
 
     # Means
 

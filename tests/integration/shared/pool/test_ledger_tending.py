@@ -47,6 +47,40 @@ def test_a_renewed_lease_is_not_taken_back(ledger: Ledger, clock: HandClock) -> 
     assert ledger.expire_leases(grace=False) == []
 
 
+def test_what_a_dead_worker_held_is_free_at_once_and_nothing_else(ledger: Ledger, clock: HandClock) -> None:
+    ref = open_run(ledger)
+    lease(ledger, ref, "t1", owner="solve1@here-7-a")
+    lease(ledger, ref, "t2", owner="solve1@here-77-b")
+    ledger.decide(lease(ledger, ref, "t3", owner="solve1@here-7-c"), Solution())
+    ledger.free("solve1@here-7")
+    assert ledger.expire_leases(grace=False) == [(ref, "t1", TaskStatus.QUEUED)]
+    assert ledger.task(ref, "t1").kills == 1
+    assert ledger.take_unsent(ref, 9) == ["t1"]
+    clock.advance(LEASE)
+    assert [task_id for _, task_id, _ in ledger.expire_leases(grace=False)] == ["t2", "t3"], (
+        "effects may come"
+    )
+
+
+def test_a_run_whose_finalizer_is_dead_is_asked_for_at_once(ledger: Ledger) -> None:
+    ref = open_run(ledger)
+    solve(ledger, ref, "t1", "t2", "t3")
+    held = lease_run(ledger, ref, owner="finish@here-7-a")
+    ledger.free("finish@here-8")
+    assert ledger.finishing() == []
+    ledger.free("finish@here-7")
+    assert ledger.finishing() == [ref]
+    assert lease_run(ledger, ref, owner="finish@here-9-b").fence > held.fence
+
+
+def test_a_dead_tender_is_replaced_at_once(ledger: Ledger) -> None:
+    assert ledger.take_tending("solve1@here-7", 3)
+    ledger.free("solve1@here-8")
+    assert not ledger.take_tending("solve2@here-9", 3)
+    ledger.free("solve1@here-7")
+    assert ledger.take_tending("solve2@here-9", 3)
+
+
 def test_what_is_renewed_or_put_off_after_the_tenders_look_is_left_alone(
     ledger: Ledger, patient: Patient, clock: HandClock
 ) -> None:
