@@ -87,7 +87,7 @@ class Child:
                     *(sys.executable, "-W", "ignore:You're running the worker with superuser"),
                     *("-m", "workers.process", self.node, plan.queue, str(plan.slots)),
                 ],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 env={**os.environ, lifeline.LIFELINE: "stdin"},
                 start_new_session=True,  # Ctrl-C goes to the supervisor, which decides
             )
