@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from shared.errors import ToolError
 from workers.api import CapReached, Solution, Task, TaskContext, user
+from workers.solvers.agent import vision
 
-SETTING = "asking=tests.support.model_solvers:Asking"
+SETTING = "asking=tests.support.model_solvers:Asking,looking=tests.support.model_solvers:Looking"
 
 _FIELDS = {"outcome": {}, "answer": {}, "sources": {}, "effects": {}}
 
@@ -22,3 +24,15 @@ class Asking:
         except CapReached:
             return Solution(answer=None)
         return Solution.model_validate(reply.parsed)
+
+
+class Looking:
+    """Answers with what `agent` sees in the first image of the task's files, or with why nobody looks."""
+
+    def solve(self, task: Task, context: TaskContext) -> Solution:
+        assert context.workspace is not None
+        path = next(path for path in context.workspace.paths() if path.endswith((".png", ".jpg")))
+        try:
+            return Solution(answer=vision.look(path, context))
+        except ToolError as error:
+            return Solution(outcome="NEEDS_CLARIFICATION", answer=str(error))

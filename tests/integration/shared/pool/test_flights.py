@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from shared.deadline import Deadline
-from shared.errors import DeadlinePassed, NotFound, ScrimmageError, Unavailable
+from shared.errors import CapReached, DeadlinePassed, NotFound, ScrimmageError, Unavailable
 from shared.pool import keys
 from shared.pool.connection import Patient
 from shared.pool.flights import Flights
@@ -193,12 +193,15 @@ def test_a_failure_is_forgotten_after_a_few_seconds(
     assert flights.fly("thing", lambda: "made", never, Deadline.after(5)) == "made"
 
 
-def test_a_leader_without_time_leaves_the_lead_to_the_next(flights: Flights) -> None:
-    def late() -> str:
-        raise DeadlinePassed("no time left")
+@pytest.mark.parametrize("lacking", [DeadlinePassed("no time left"), CapReached("no money left")])
+def test_a_leader_without_time_or_money_leaves_the_lead_to_the_next(
+    flights: Flights, lacking: ScrimmageError
+) -> None:
+    def give_up() -> str:
+        raise lacking
 
-    with pytest.raises(DeadlinePassed):
-        flights.fly("thing", late, never, Deadline.after(5))
+    with pytest.raises(type(lacking)):
+        flights.fly("thing", give_up, never, Deadline.after(5))
     assert flights.fly("thing", lambda: "made", never, Deadline.after(0.5)) == "made"
 
 

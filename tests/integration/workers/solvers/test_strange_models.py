@@ -17,7 +17,9 @@ from workers.solvers.agent import Agent
 from workers.testing import local_context, task
 
 CHAT = "/chat/completions"
+PICTURE = b"\x89PNG of a shed"
 FILES = {
+    "/shed.png": PICTURE,
     "/AGENTS.md": b"# Desk\n\nThe list is `/engines.csv`.\n\n- **R1** Count all.\n",
     "/engines.csv": b"engine,shed\nE-1,North\nE-2,South\nE-3,South\n",
 }
@@ -197,6 +199,25 @@ def test_what_a_plan_found_before_it_broke_off_is_submitted_at_last(
     broken = plan(form=None, steps=[STEP, {"kind": "find", "path": "/no.txt", "pattern": "x"}])
     endpoint.on("POST", CHAT, forever=said(broken))
     assert solve() == RIGHT
+
+
+@pytest.mark.parametrize(("task_usd", "sent"), [(0.009, False), (None, True)], ids=["no money", "no eyes"])
+def test_a_plan_whose_image_nobody_looks_at_is_worth_what_it_found_without(
+    solve: Callable[..., Solution], endpoint: ScriptedServer, task_usd: float | None, sent: bool
+) -> None:
+    """A cap is reached inside the reading, or the model takes no images."""
+    look = {"kind": "look", "path": "/shed.png", "name": "seen"}
+    asked = {"choices": [{"message": {"content": plan(steps=[STEP, look])}}], "usage": {"cost": 0.005}}
+
+    def answer(connection: Connection) -> bool:
+        if b"image_url" in connection.request.body:
+            blind = {"error": {"code": 404, "message": "No endpoints found that support image input"}}
+            return reply(blind, status=404)(connection)
+        return reply(asked)(connection)
+
+    endpoint.on("POST", CHAT, forever=answer)
+    assert solve(task_usd=task_usd) == RIGHT
+    assert any(b"image_url" in request.body for request in endpoint.seen("POST")) is sent
 
 
 @pytest.mark.parametrize(
