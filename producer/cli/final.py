@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from producer.cli.ending import INCOMPLETE, fail
+from producer.cli.options import CapRun, CapTask, Json, PlatformName, SolverName, TaskSeconds
 from producer.cli.output import clean, print_json, progress, say, warn
+from producer.interrupt import Interrupted
 from shared.errors import Refused, ScrimmageError, SettingsError, UsageError
 from shared.models import Kind, RunRequest
 from shared.settings import Settings
@@ -22,34 +25,34 @@ if TYPE_CHECKING:
     from producer.health import Check
     from producer.preflight import Preflight
     from producer.summary import Summary
-    from producer.sweeps import Sweep
     from shared.models import RunRef
-    from shared.pool.pool import Pool
 
 AFTER_WAIT_SECONDS = 300.0
 """So long after the window opened the checks may fail for a moment and are repeated."""
 
 
 def final(
-    solver: Annotated[str, typer.Option(help="Name of the solver.")] = "baseline",
+    solver: SolverName = "baseline",
     rehearse: Annotated[
         bool, typer.Option("--rehearse", help="Play it against the emulator, with faults and little time.")
     ] = False,
     confirm: Annotated[
-        str | None, typer.Option("--confirm", help="The team's name, instead of typing it when asked.")
+        str | None,
+        typer.Option("--confirm", metavar="TEAM", help="The team's name, instead of typing it when asked."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the window opens.")] = False,
     accept: Annotated[
         list[str] | None,
         typer.Option(
-            help="Go although the check of this name says no; repeatable. Not for the platform's own."
+            metavar="CHECK",
+            help="Go although the check of this name says no; repeatable. Not for the platform's own.",
         ),
     ] = None,
-    platform: Annotated[str, typer.Option("--platform", help="Where to play.")] = "arena",
-    task_seconds: Annotated[
-        float, typer.Option("--task-seconds", min=1, help="Seconds that one task may take.")
-    ] = 300,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+    platform: PlatformName = "arena",
+    task_seconds: TaskSeconds = 300,
+    cap_task: CapTask = None,
+    cap_run: CapRun = None,
+    json: Json = False,
 ) -> None:
     """Play the final run: once per team, half an hour, one submission per task.
 
@@ -60,7 +63,14 @@ def final(
       [bold]scrimmage final --solver mine[/bold]
       [bold]scrimmage final --solver mine --wait --confirm "Our Team"[/bold]
     """
-    request = RunRequest(platform=platform, kind=Kind.FINAL, solver=solver, task_seconds=task_seconds)
+    request = RunRequest(
+        platform=platform,
+        kind=Kind.FINAL,
+        solver=solver,
+        task_seconds=task_seconds,
+        task_usd=cap_task,
+        run_usd=cap_run,
+    )
     if rehearse:
         _rehearse(request, accept or [], json)
     else:
@@ -69,57 +79,65 @@ def final(
 
 def _play(request: RunRequest, confirm: str | None, accept: list[str], *, wait: bool, json: bool) -> None:
     from producer.archive import Archive
-    from producer.cli.play import print_rows
+    from producer.cli.scorecard import account, print_runs
     from producer.final import FinalRun, with_finals
+    from producer.health import require_names
     from producer.local import any_pool
     from producer.preflight import Preflight
+    from producer.recovery import follow
     from producer.sweeps import close_due
     from shared.platforms import registry
 
     settings = Settings.load()
+    require_names(settings, [request])
     archive = Archive(settings.archive)
     checks: list[Check] = []
-    with any_pool(settings, say) as local:
+    with account(json) as played, any_pool(settings, say) as local:
         platform = with_finals(registry.create(request.platform, local.settings, local.pool))
+        platform.account()
         run = FinalRun(local.pool, platform, request)
         rows = [row for row in close_due(local.pool, archive) if row.kind == Kind.FINAL]
         if not rows:
+            local.staff()
             ref = run.under_way()
             if ref is not None:
                 say(f"{ref} is under way: rejoining it")
             else:
                 preflight = Preflight(local.settings, local.pool, platform, request, waits=wait)
-                checks, ref = _begin(run, preflight, confirm, accept, wait=wait, json=json)
-            rows = _follow(local.settings, local.pool, ref).done
-    receipts = [str(archive.folder(row.ref) / "receipt.txt") for row in rows]
+                checks, ref = _begin(run, preflight, confirm, accept, wait=wait)
+            follow(local, [ref], progress, played)
+            rows = played.done
+    receipts = [path for row in rows if (path := archive.folder(row.ref) / "receipt.txt").exists()]
+    code = 0 if rows and all(row.complete for row in rows) and not played.unkept else INCOMPLETE
     if json:
         shown = [row.model_dump(mode="json") for row in rows]
-        print_json({"preflight": _rows(checks), "runs": shown, "receipt": receipts[0] if receipts else None})
+        receipt = str(receipts[0]) if receipts else None
+        print_json({"preflight": _rows(checks), "runs": shown, "receipt": receipt}, code)
     else:
-        print_rows(rows)
+        print_runs(rows, archive)
         for path in receipts:
             say(f"receipt  {path}")
-    if not all(row.complete for row in rows):
-        raise typer.Exit(1)
+    for problem in played.unkept:
+        warn(problem)
+    if code:
+        raise typer.Exit(code)
 
 
 def _begin(
-    run: FinalRun, preflight: Preflight, confirm: str | None, accept: list[str], *, wait: bool, json: bool
+    run: FinalRun, preflight: Preflight, confirm: str | None, accept: list[str], *, wait: bool
 ) -> tuple[list[Check], RunRef]:
     """From the preflight to a run that has begun: by this start, or by another one that was quicker."""
-    checks, ref = _go_or_join(run, preflight, accept, json)
+    checks, ref = _go_or_join(run, preflight, accept)
     if ref is None:
         _confirm(preflight, confirm)
     if ref is None and wait:
         run.wait_for_window(say)
         _put_right(preflight, accept)
-        checks, ref = _go_or_join(run, preflight, accept, json)
+        checks, ref = _go_or_join(run, preflight, accept)
     return checks, _start(run, preflight) if ref is None else ref
 
 
-def _go_or_join(
-    run: FinalRun, preflight: Preflight, accept: list[str], json: bool
-) -> tuple[list[Check], RunRef | None]:
+def _go_or_join(run: FinalRun, preflight: Preflight, accept: list[str]) -> tuple[list[Check], RunRef | None]:
     """The checks, and the run that another start began meanwhile; None: it is this one's to begin."""
     ref = run.under_way()
     checks = _show(preflight)
@@ -127,7 +145,7 @@ def _go_or_join(
     if ref is None and isinstance(problem, Refused):
         ref = run.under_way()  # "used already" may mean: a moment ago, by a start beside this one
     if ref is None:
-        _answer(problem, checks, json)
+        _answer(problem, checks)
     return checks, ref
 
 
@@ -138,37 +156,25 @@ def _start(run: FinalRun, preflight: Preflight) -> RunRef:
     return ref
 
 
-def _follow(settings: Settings, pool: Pool, ref: RunRef) -> Sweep:
-    from producer.recovery import follow
-
-    return follow(settings, pool, [ref], progress)
-
-
-def _go(preflight: Preflight, accept: list[str], json: bool) -> list[Check]:
+def _go(preflight: Preflight, accept: list[str]) -> list[Check]:
     """Show every line, and go on if all say yes or were accepted."""
     checks = _show(preflight)
-    _answer(_no_go(checks, accept), checks, json)
+    _answer(_no_go(checks, accept), checks)
     return checks
 
 
 def _show(preflight: Preflight) -> list[Check]:
     checks = preflight.run()
     for check in checks:
-        line = f"{check.mark:>3}  {check.what:<14} {clean(check.detail)}"
-        say(line if check.ok is not False else f"[red]{line}[/red]")
+        say(f"{check.mark:>3}  {check.what:<14} {check.detail}", "red" if check.ok is False else "")
     return checks
 
 
-def _answer(problem: ScrimmageError | None, checks: list[Check], json: bool) -> None:
+def _answer(problem: ScrimmageError | None, checks: list[Check]) -> None:
     """Go, or end here with what is wrong."""
-    if problem is None:
-        say("[bold]go[/bold]")
-        return
-    if not json:
-        raise problem
-    print_json({"preflight": _rows(checks), "runs": [], "receipt": None, "error": str(problem)})
-    warn(clean(problem))
-    raise typer.Exit(3 if isinstance(problem, Refused) else 2)
+    if problem is not None:
+        fail(problem, preflight=_rows(checks), runs=[], receipt=None)
+    say("go", "bold")
 
 
 def _put_right(preflight: Preflight, accept: list[str]) -> None:
@@ -199,9 +205,20 @@ def _confirm(preflight: Preflight, given: str | None) -> None:
     if given is None:
         if not sys.stdin.isatty():
             raise UsageError(f"the final run exists once: give the team's name, --confirm {team!r}")
-        given = typer.prompt(f"The final run exists once. Type the team's name ({clean(team)}) to start it")
+        given = _asked(f"The final run exists once. Type the team's name ({clean(team)}) to start it: ")
     if given.strip() != team:
         raise UsageError(f"{given!r} is not the team's name ({team}): nothing was started")
+
+
+def _asked(question: str) -> str:
+    """What a person answers at the terminal; stdout is for results."""
+    try:
+        return progress.input(question)
+    except EOFError:
+        raise UsageError("no team's name was typed: nothing was started") from None
+    except Interrupted:
+        say("nothing was started")
+        raise
 
 
 def _rows(checks: list[Check]) -> list[dict[str, object]]:
@@ -211,7 +228,7 @@ def _rows(checks: list[Check]) -> list[dict[str, object]]:
 def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
     """The same steps against an emulator and in a pool of its own; keeps the record that preflight wants."""
     from producer.cli.emulate import arena_of_our_own
-    from producer.cli.play import print_rows
+    from producer.cli.scorecard import print_rows
     from producer.rehearsal import DEADLINE_SECONDS, faults, fingerprint_of, judge, record, stage
 
     settings = Settings.load()
@@ -221,7 +238,7 @@ def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
     say(f"rehearsal: {DEADLINE_SECONDS:.0f} s, faults on; everything of it is in {folder}")
     with arena_of_our_own(deadline=DEADLINE_SECONDS, faults=folder / "faults.json") as emulator:
         here = stage(settings, folder, emulator.url, emulator.key)
-        row, facts, checks = _rehearsed(here, request, accept, json)
+        row, facts, checks = _rehearsed(here, request, accept)
         passed, detail = judge(row, emulator.books())
     mark = fingerprint_of(settings, request, facts["solver_fingerprint"], facts["commit"])
     record(passed, detail, mark).keep(settings)
@@ -229,29 +246,33 @@ def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
         shutil.rmtree(folder, ignore_errors=True)
     if json:
         rows = [row.model_dump(mode="json")]
+        judged = {"passed": passed, "detail": detail}
         print_json(
-            {"preflight": _rows(checks), "runs": rows, "rehearsal": {"passed": passed, "detail": detail}}
+            {"preflight": _rows(checks), "runs": rows, "rehearsal": judged}, 0 if passed else INCOMPLETE
         )
     else:
         print_rows([row])
     if not passed:
         warn(f"the rehearsal failed: {detail}")
-        raise typer.Exit(1)
-    say(f"[bold]the rehearsal passed[/bold]: {detail}")
+        raise typer.Exit(INCOMPLETE)
+    say(f"the rehearsal passed: {detail}", "bold")
 
 
 def _rehearsed(
-    here: Settings, request: RunRequest, accept: list[str], json: bool
+    here: Settings, request: RunRequest, accept: list[str]
 ) -> tuple[Summary, dict[str, str], list[Check]]:
     from producer.final import FinalRun, with_finals
     from producer.local import local_pool
     from producer.preflight import Preflight
+    from producer.recovery import follow
+    from producer.sweeps import Sweep
     from shared.platforms import registry
 
+    played = Sweep()
     with local_pool(here, say) as local:
         platform = with_finals(registry.create(request.platform, local.settings, local.pool))
         preflight = Preflight(local.settings, local.pool, platform, request, rehearsal=False)
-        checks = _go(preflight, accept, json)
+        checks = _go(preflight, accept)
         ref = _start(FinalRun(local.pool, platform, request), preflight)
-        played = _follow(local.settings, local.pool, ref)
+        follow(local, [ref], progress, played)
     return played.done[0], preflight.facts, checks
