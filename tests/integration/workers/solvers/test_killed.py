@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +15,7 @@ from shared.pool.pool import Pool
 from shared.settings import Settings
 from tests.support import mortal
 from tests.support.model import settings_for
+from tests.support.mortal import Step
 from tests.support.playing import wait_for
 from workers.worker import Worker
 
@@ -58,24 +60,25 @@ class Stage:
         task = next(task for task in run.tasks if "that you rotate" in task.instruction)
         return run, task.task_id
 
-    def play(self, run: Run, task_id: str, die_before: int = -1) -> list[str]:
-        """The steps that a worker made before it died, or all of them."""
+    def play(self, run: Run, task_id: str, die_before: Step | None = None) -> tuple[list[Step], bool]:
+        """The steps that a worker made before it died, or all of them; and whether it died."""
         hears, told = _SPAWN.Pipe(duplex=False)
         child = _SPAWN.Process(
             target=mortal.play, args=(self.settings, run, task_id, "agent", die_before, told)
         )
         child.start()
         told.close()
-        steps = []
+        steps: list[Step] = []
         try:
             while True:
                 steps.append(hears.recv())
         except EOFError:
             child.join(60)
-        assert child.exitcode == (-9 if die_before >= 0 else 0)
+        died = child.exitcode == -signal.SIGKILL
+        assert died or child.exitcode == 0
         hears.close()
         child.close()
-        return steps
+        return steps, died
 
     def decided(self, run: Run, task_id: str) -> Solution | None:
         return self.ledger.task(run.ref, task_id).solution
@@ -83,10 +86,14 @@ class Stage:
     def calls_shown(self, run: Run, task_id: str) -> int | None:
         return self.platform.look(run, Deadline.after(10)).tasks[task_id].tool_calls
 
-    def killed_before(self, step: int) -> None:
-        """Kill a worker before a step; let another go on; nothing was done twice or decided anew."""
+    def killed_before(self, step: Step) -> bool:
+        """Kill a worker before a step; let another go on; nothing was done twice or decided anew.
+
+        Returns:
+            False where it came to no such step: no two runs have the same files.
+        """
         run, task_id = self.open()
-        self.play(run, task_id, step)
+        _, died = self.play(run, task_id, step)
         decided, calls = self.decided(run, task_id), self.calls_shown(run, task_id)
         self._free(run, task_id)
         if self.ledger.task(run.ref, task_id).status is not TaskStatus.SOLVED:
@@ -97,6 +104,7 @@ class Stage:
         assert final is not None
         assert decided in (None, final), step
         assert len(final.effects) == 1
+        return died
 
     def _free(self, run: Run, task_id: str) -> None:
         """Wait until the dead worker's lease has run out."""
@@ -118,15 +126,17 @@ def stage(settings: Settings) -> Iterator[Stage]:
 
 @pytest.mark.timeout(400)
 def test_killed_around_its_decision_and_its_effect_a_task_is_solved_once(stage: Stage) -> None:
-    steps = stage.play(*stage.open())
-    telling = [number for number, name in enumerate(steps) if name in TELLING]
-    assert [steps[number] for number in telling] == [*TELLING]
-    for number in telling:
-        stage.killed_before(number)
+    steps, _ = stage.play(*stage.open())
+    telling = [step for step in steps if step[0] in TELLING]
+    assert telling == [(name, 0) for name in TELLING]
+    assert all(stage.killed_before(step) for step in telling)
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_killed_before_any_step_a_task_is_solved_once(stage: Stage) -> None:
-    for number in range(len(stage.play(*stage.open()))):
-        stage.killed_before(number)
+    steps, _ = stage.play(*stage.open())
+    missed = [step for step in steps if not stage.killed_before(step)]
+    print(f"killed before {len(steps) - len(missed)} of {len(steps)} steps")
+    assert {name for name, _ in missed} <= {"blobs", "flights", "bucket"}
+    assert len(missed) < len(steps) / 4
