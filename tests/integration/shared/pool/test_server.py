@@ -92,6 +92,25 @@ def test_it_keeps_its_data_over_a_restart(tmp_path: Path) -> None:
         assert client.get("kept") == "yes"
 
 
+def test_a_server_that_was_killed_is_revived_with_its_data_at_its_port_and_its_folder_stays_its_own(
+    tmp_path: Path, impatient: None
+) -> None:
+    with RedisServer.start(tmp_path) as server, connect(server.url) as client:
+        client.set("kept", "yes")
+        client.waitaof(1, 0, 5000)
+        killed = server.pid
+        os.kill(killed, signal.SIGKILL)
+        wait_until_gone(killed)
+        assert not server.alive
+        with pytest.raises(SettingsError, match="in use"):
+            RedisServer.start(tmp_path)
+        server.revive()
+        assert Patient(client).do(lambda client: client.get("kept")) == "yes"
+        assert client.info()["process_id"] == server.pid != killed
+    server.revive()
+    assert not server.alive
+
+
 def test_only_keys_with_a_ttl_may_be_evicted_and_nothing_listens_beyond_this_machine(tmp_path: Path) -> None:
     with RedisServer.start(tmp_path, maxmemory_mb=64) as server, connect(server.url) as client:
         assert client.config_get("maxmemory-policy")["maxmemory-policy"] == "volatile-lru"
