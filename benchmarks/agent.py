@@ -3,12 +3,13 @@
     python -m benchmarks.agent --seeds 20
 
 It measures how plans are carried out, checked, cited and guarded, not wits: the stand-in model serves the
-scenario's own plans. The naive loop's tokens are computed, not played: the operator files and the listing,
+scenario's own plans. What is lost is told on stderr, task by task. The naive loop's tokens are computed, not played: the operator files and the listing,
 then one call per step of the plan, each of which sends again all that was said before.
 """
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -73,7 +74,7 @@ def naive_tokens(scenario: Scenario) -> list[float]:
 
 
 def main(seeds: int = 3) -> None:
-    """Print the table."""
+    """Print the table. ``broken``: tasks whose effects were not those that were called for."""
     print("| conduct, theme | accuracy | calls/task | tokens/task | cached | naive loop | usd/run | broken |")
     print("|---|---|---|---|---|---|---|---|")
     settings = Settings.load(_env_file=None)
@@ -98,7 +99,13 @@ def main(seeds: int = 3) -> None:
                             )
                         ) as player,
                     ):
-                        row.played += player.all()
+                        for task in player.all():
+                            row.played.append(task)
+                            if task.score < 1:
+                                told = (
+                                    f"{name}, {key}, {task.task.family}: {task.grade.feedback} {task.refused}"
+                                )
+                                print(told, task.task.instruction, file=sys.stderr, flush=True)
                     row.naive += naive_tokens(scenario)
                 print(f"| {name}, {theme} | {row.text()} |", flush=True)
 
