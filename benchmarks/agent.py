@@ -3,8 +3,9 @@
     python -m benchmarks.agent --seeds 20
 
 It measures how plans are carried out, checked, cited and guarded, not wits: the stand-in model serves the
-scenario's own plans. What is lost is told on stderr, task by task. The naive loop's tokens are computed, not played: the operator files and the listing,
-then one call per step of the plan, each of which sends again all that was said before.
+scenario's own plans. What is lost is told on stderr, task by task. The naive loop's tokens are computed, not
+played: the operator files and the listing, then one call per step of the plan, each of which sends again all
+that was said before.
 """
 
 from __future__ import annotations
