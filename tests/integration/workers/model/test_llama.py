@@ -17,6 +17,8 @@ import pytest
 from emulators.server import listen
 from tests.support.model import Playing
 from workers.model import system, tool, user
+from workers.solvers.agent import Agent, Policy
+from workers.testing import local_context, task
 
 pytestmark = [pytest.mark.optin, pytest.mark.timeout(600)]
 
@@ -40,7 +42,7 @@ def llama() -> Iterator[str]:
     with listen("127.0.0.1", 0) as free:
         port = free.getsockname()[1]
     command = [python, "-m", "llama_cpp.server", "--model", found.stdout.strip(), "--model_alias", "smollm2"]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--n_ctx", "2048"]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--n_ctx", "8192"]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         url = f"http://127.0.0.1:{port}/v1"
@@ -78,3 +80,22 @@ def test_a_real_model_answers_in_plain_text_and_takes_tools(play: Play, llama: s
     clock = tool("clock", "tells the time", {"type": "object", "properties": {"zone": {"type": "string"}}})
     reply = model.chat([user("What time is it in UTC? Use the tool.")], tools=[clock], max_tokens=60)
     assert reply.text or reply.tool_calls
+
+
+def test_the_solver_agent_loses_no_task_to_a_real_model_that_cannot_plan(play: Play, llama: str) -> None:
+    playing = play(llama, settings=SETTINGS)
+    playing.seconds = 300.0
+    files = {
+        "/AGENTS.md": b"# Desk\n\nThe list is `/engines.csv`.\n\n- **R1** Count all.\n",
+        "/engines.csv": b"engine,shed\nE-1,North\nE-2,South\n",
+    }
+    policy = Policy(repairs={1: 1}, loop_steps={1: 1}, plan_tokens=200)
+    context = local_context(files, model=playing.model, seconds=300.0)
+    solution = Agent(policy).solve(task("How many engines stand in the shed South?"), context)
+    assert solution.outcome
+    calls = playing.notes()
+    print(
+        solution, [(call["label"], call["finish"], call["tokens_in"], call["tokens_out"]) for call in calls]
+    )
+    assert calls
+    assert all(call["tokens_in"] > 500 for call in calls)
