@@ -20,7 +20,7 @@ from producer.summary import Summary
 from shared.models import Frozen, JsonObject, RunRequest
 from shared.settings import Settings
 
-DEADLINE_SECONDS = 120.0
+DEADLINE_SECONDS = 90.0
 
 _MATTER = (
     "model", "model_url", "model_provider", "model_price", "model_timeout", "model_concurrency", "solvers",
@@ -69,8 +69,12 @@ def fingerprint_of(settings: Settings, request: RunRequest, solver: str, commit:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def faults() -> dict[str, Any]:
-    """What goes wrong in a rehearsal, on every endpoint: errors, lost answers, hangs, cut bodies, 429s."""
+def faults(seed: int) -> dict[str, Any]:
+    """What goes wrong in a rehearsal, on every endpoint: errors, lost answers, hangs, cut bodies, 429s.
+
+    Args:
+        seed: which requests are hit; another one for each rehearsal, lest a run be tuned to one course of it.
+    """
     rules: list[Any] = [
         {"fault": "status", "status": 500, "probability": 0.05},
         {"fault": "drop", "when": "after", "probability": 0.05},
@@ -79,8 +83,8 @@ def faults() -> dict[str, Any]:
         {"fault": "too_many", "retry_after": 1, "probability": 0.02},
     ]
     # /me is left alone: preflight asks once, and its answer is not what a rehearsal is about.
-    hit = [{"endpoint": f"* /runs{rest}", **rule} for rule in rules for rest in ("", "/**")]
-    return {"seed": 1, "rules": hit}
+    endpoints = ("* /runs", "* /runs/**", "* /tools")
+    return {"seed": seed, "rules": [{"endpoint": each, **rule} for rule in rules for each in endpoints]}
 
 
 def stage(settings: Settings, folder: Path, url: str, key: str) -> Settings:
@@ -114,8 +118,8 @@ def judge(row: Summary, books: JsonObject) -> tuple[bool, str]:
     """
     accounts: Any = books["accounts"]
     page = accounts.get("team-1", {})
-    submits = {name: n for name, n in page.get("submits", {}).items() if name.startswith(f"{row.run_id}/")}
-    twice = sorted(name for name, count in submits.items() if count > 1)
+    again = page.get("duplicate_submits", {})
+    twice = sorted(name for name in again if name.startswith(f"{row.run_id}/"))
     left = sorted(failure.task_id for failure in row.failures if failure.status in {"solved", "submitting"})
     detail = (
         f"{row.status}, {row.tasks_submitted} of {row.tasks_total} submitted in {row.wall_seconds or 0:.0f} s"

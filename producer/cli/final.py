@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import secrets
 import shutil
 import sys
 import tempfile
@@ -234,8 +235,9 @@ def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
     settings = Settings.load()
     settings.data.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="rehearsal-", dir=settings.data))
-    (folder / "faults.json").write_text(jsonlib.dumps(faults()))
-    say(f"rehearsal: {DEADLINE_SECONDS:.0f} s, faults on; everything of it is in {folder}")
+    seed = secrets.randbelow(2**31)
+    (folder / "faults.json").write_text(jsonlib.dumps(faults(seed)))
+    say(f"rehearsal: {DEADLINE_SECONDS:.0f} s, faults on (seed {seed}); everything of it is in {folder}")
     with arena_of_our_own(deadline=DEADLINE_SECONDS, faults=folder / "faults.json") as emulator:
         here = stage(settings, folder, emulator.url, emulator.key)
         row, facts, checks = _rehearsed(here, request, accept)
