@@ -4,9 +4,12 @@
 
 Real workers play runs of 30 tasks with a solver that does nothing, on the arena emulator, with the request
 limit lifted on both sides; every run is archived and then forgotten by the pool. Memory is what the processes
-hold for themselves (USS); Redis's is ``used_memory``. A slope is a straight line through the samples of the
-second half, per run: what grows without bound shows there, caches that fill up at first do not. Beside it
-stands the slope of all samples.
+hold for themselves (USS); Redis's is ``used_memory``.
+
+The runs are played in twelve rounds, and what is held is looked at when the pool is at rest after each: idle
+connections have been closed, and every run is forgotten. A slope is a straight line through these looks, per
+run, of each third of the rounds. The first ones show caches that fill up and an allocator that settles; what
+grows without bound grows in the last one too.
 """
 
 from __future__ import annotations
@@ -16,7 +19,6 @@ import os
 import statistics
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +31,7 @@ from emulators.arena.app import create_app
 from emulators.arena.options import ArenaOptions
 from emulators.server import ThreadedServer
 from producer.archive import Archive
-from producer.sweeps import Sweep, play, requests_of
+from producer.sweeps import play, requests_of
 from shared.models import Limits, RunRequest
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.pool.pool import Pool
@@ -40,12 +42,14 @@ from tests.support.supervised import Supervised
 from workers.api import Solution, Task, TaskContext
 
 TASKS = 30
-SAMPLE_SECONDS = 1.0
+ROUNDS = 12
+IDLE_SECONDS = 5.0
+"""After which idle connections to the platform are closed, with the next request."""
 FORGOTTEN_SECONDS = 60.0
-"""In which the last archived run must be forgotten."""
+"""In which archived runs must be forgotten."""
 
-FLAT = 1.0
-"""KiB per run of thirty tasks up to which a slope counts as flat."""
+FLAT_KIB, FLAT_HANDLES = 4.0, 0.1
+"""Slopes of the last third that count as flat, per run of thirty tasks, all workers together."""
 
 
 class Unlimited(ArenaPlatform):
@@ -62,8 +66,8 @@ class Nothing:
 
 
 @dataclass(frozen=True)
-class Sample:
-    """One look. Memory in KiB."""
+class Look:
+    """What is held when so many runs are over. Memory in KiB."""
 
     runs: int
     workers: float
@@ -72,41 +76,11 @@ class Sample:
     connections: int
 
 
-class Sampler:
-    """Looks at workers and Redis once a second, on a thread of its own."""
-
-    def __init__(self, pool: Pool, processes: Sequence[psutil.Process]) -> None:
-        self._pool = pool
-        self._processes = processes
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
-        self.runs = 0
-        self.samples: list[Sample] = []
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stop.wait(SAMPLE_SECONDS):
-            told = self._pool.redis.do(lambda client: client.info())
-            self.samples.append(
-                Sample(
-                    runs=self.runs,
-                    workers=sum(process.memory_full_info().uss for process in self._processes) / 1024,
-                    redis=told["used_memory"] / 1024,
-                    handles=sum(process.num_fds() for process in self._processes),
-                    connections=told["connected_clients"],
-                )
-            )
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--runs", type=int, default=200, help="at least 60")
     parser.add_argument("--in-flight", type=int, default=8, help="runs at a time")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -127,33 +101,50 @@ def _soak(folder: Path, runs: int, in_flight: int) -> int:
         workers = Supervised(settings, folder, "--role", "both", "--processes", "2", "--threads", "4")
         try:
             workers.wait_until_live(4, 60)
-            sampler = Sampler(workers.pool, [psutil.Process(workers.process.pid), *workers.children()])
-            began = time.monotonic()
-            try:
-                _play(workers.pool, Unlimited(settings, workers.pool), folder, runs, in_flight, sampler)
-            finally:
-                sampler.stop()
-            took = time.monotonic() - began
-            left = _keys_left(workers.pool)
+            processes = [psutil.Process(workers.process.pid), *workers.children()]
+            platform = Unlimited(settings, workers.pool)
+            looks: list[Look] = []
+            seconds = 0.0
+            for number in range(1, ROUNDS + 1):
+                done = runs * number // ROUNDS
+                began = time.monotonic()
+                _play(workers.pool, platform, folder, done - (looks[-1].runs if looks else 0) - 1, in_flight)
+                seconds += time.monotonic() - began
+                time.sleep(IDLE_SECONDS)
+                _play(workers.pool, platform, folder, 1, 1)
+                left = _keys_left(workers.pool)
+                looks.append(_look(done, workers.pool, processes))
             restarts = len(workers.events("node_ended"))
         finally:
             workers.stop()
-    return _report(sampler.samples, runs, took, left, restarts)
+    print(f"{runs} runs of {TASKS} tasks: {(runs - ROUNDS) * TASKS / seconds:.0f} tasks a second")
+    return _report(looks, left, restarts)
 
 
-def _play(
-    pool: Pool, platform: ArenaPlatform, folder: Path, runs: int, in_flight: int, sampler: Sampler
-) -> None:
-    def count(sweep: Sweep) -> None:
-        sampler.runs = len(sweep.done)
-
+def _play(pool: Pool, platform: ArenaPlatform, folder: Path, runs: int, in_flight: int) -> None:
     requests = requests_of(RunRequest(solver="nothing"), runs=runs, seeds=(), solvers=("nothing",))
-    played = play(
-        pool, platform, requests, in_flight=in_flight, archive=Archive(folder / "archive"), view=count
-    )
+    archive = Archive(folder / "archive")
+    played = play(pool, platform, requests, in_flight=in_flight, archive=archive, view=lambda _: None)
     incomplete = [summary.run_id for summary in played.done if not summary.complete]
     if incomplete or len(played.done) != runs:
         raise SystemExit(f"{len(played.done)} of {runs} runs ended; incomplete: {', '.join(incomplete)}")
+
+
+def _look(runs: int, pool: Pool, processes: Sequence[psutil.Process]) -> Look:
+    told = pool.redis.do(lambda client: client.info())
+    look = Look(
+        runs=runs,
+        workers=sum(process.memory_full_info().uss for process in processes) / 1024,
+        redis=told["used_memory"] / 1024,
+        handles=sum(process.num_fds() for process in processes),
+        connections=told["connected_clients"],
+    )
+    print(
+        f"after {runs:>5} runs: workers {look.workers:.0f} KiB, Redis {look.redis:.0f} KiB, "
+        f"{look.handles} handles, {look.connections} connections to Redis",
+        file=sys.stderr,
+    )
+    return look
 
 
 def _keys_left(pool: Pool) -> list[str]:
@@ -166,33 +157,37 @@ def _keys_left(pool: Pool) -> list[str]:
         time.sleep(0.5)
 
 
-def _report(samples: Sequence[Sample], runs: int, took: float, left: Sequence[str], restarts: int) -> int:
-    print(f"{runs} runs of {TASKS} tasks in {took:.0f} s: {runs * TASKS / took:.0f} tasks a second")
-    print(f"{'':<28}{'first':>10}{'last':>10}{'slope of all':>14}{'of 2nd half':>13}   per run")
-    half = [sample for sample in samples if sample.runs >= runs / 2]
+def _report(looks: Sequence[Look], left: Sequence[str], restarts: int) -> int:
+    third = ROUNDS // 3
+    titles = "".join(f"{title:>12}" for title in ("1st third", "2nd third", "3rd third"))
+    print(f"{'':<22}{'first':>10}{'last':>10}   slope per run:{titles}")
     flat = True
-    for label, field, unit in (
-        ("memory of workers", "workers", "KiB"),
-        ("memory of Redis", "redis", "KiB"),
-        ("handles of workers", "handles", ""),
-        ("connections to Redis", "connections", ""),
+    for label, field, most in (
+        ("workers, KiB", "workers", FLAT_KIB),
+        ("Redis, KiB", "redis", FLAT_KIB),
+        ("handles of workers", "handles", FLAT_HANDLES),
+        ("connections to Redis", "connections", FLAT_HANDLES),
     ):
-        every, late = _slope(samples, field), _slope(half, field)
-        flat = flat and late <= (FLAT if unit else FLAT / 100)
-        first, last = getattr(samples[0], field), getattr(samples[-1], field)
-        print(f"{label:<28}{first:>10.0f}{last:>10.0f}{every:>14.3f}{late:>13.3f}   {unit}")
+        slopes = [_slope(looks[at : at + third], field) for at in range(0, ROUNDS, third)]
+        flat = flat and slopes[-1] <= most
+        first, last = getattr(looks[0], field), getattr(looks[-1], field)
+        print(
+            f"{label:<22}{first:>10.0f}{last:>10.0f}{'':>17}" + "".join(f"{slope:>12.3f}" for slope in slopes)
+        )
     print(f"keys of runs that are left: {len(left)} {' '.join(left[:5])}")
     print(f"workers that ended: {restarts}")
     verdict = flat and not left and not restarts
-    print("flat" if verdict else f"NOT FLAT (more than {FLAT:g} KiB or {FLAT / 100:g} handles per run)")
+    print(
+        "flat"
+        if verdict
+        else f"NOT FLAT (most in the last third: {FLAT_KIB:g} KiB, {FLAT_HANDLES:g} handles)"
+    )
     return 0 if verdict else 1
 
 
-def _slope(samples: Sequence[Sample], field: str) -> float:
-    if len({sample.runs for sample in samples}) < 2:
-        return 0.0
+def _slope(looks: Sequence[Look], field: str) -> float:
     return statistics.linear_regression(
-        [sample.runs for sample in samples], [getattr(sample, field) for sample in samples]
+        [look.runs for look in looks], [getattr(look, field) for look in looks]
     ).slope
 
 
