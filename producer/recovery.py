@@ -13,11 +13,12 @@ from rich.console import Console
 
 from producer.archive import Archive
 from producer.final import FinalRun, with_finals
+from producer.local import LocalPool
 from producer.notebook import Note, Notebook
 from producer.runs import rebuild, settle
 from producer.summary import Summary
-from producer.sweeps import Sweep, close_due, play
-from producer.watch import Progress, snapshot
+from producer.sweeps import Sweep, close_due
+from producer.watch import play_watched
 from shared.deadline import Deadline
 from shared.errors import ScrimmageError, SettingsError
 from shared.models import Frozen, Kind, Run, RunRef, RunStatus, TaskStatus
@@ -177,67 +178,69 @@ class _Platforms:
         return rows
 
 
-def resume_all(settings: Settings, pool: Pool, console: Console, say: Callable[[str], None]) -> Sweep:
-    """Bring back what Redis lost, settle openings, follow what is in flight, archive what ended meanwhile."""
-    platforms = _Platforms(settings, pool)
+def resume_all(local: LocalPool, console: Console, say: Callable[[str], None], played: Sweep) -> None:
+    """Bring back what Redis lost, settle openings, follow what is in flight, archive what ended meanwhile.
+
+    Args:
+        played: gets all of that, and has it however this ends.
+    """
+    settings, pool = local.settings, local.pool
     archive = Archive(settings.archive)
-    kept = close_due(pool, archive)
-    if kept:
-        say(f"archived {len(kept)} runs that had ended meanwhile")
-    for note in _lost(settings, pool):
-        found = rebuild(pool, platforms.get(note.request.platform), note)
-        say(
-            f"{found} was lost here: brought back from the platform"
-            if found
-            else f"{note.request_id} is gone"
-        )
-    for opening in pool.ledger.openings():
-        platform = platforms.get(opening.request.platform)
-        if opening.request.kind is Kind.FINAL:
-            ref = FinalRun(pool, with_finals(platform), opening.request).under_way()
-        else:
-            ref = settle(pool, platform, opening)
-        say(f"{opening.request_id} is {ref or 'given up: no run was opened'}")
-    flying = [state.ref for state in pool.ledger.runs() if not state.status.final]
-    played = Sweep(total=0)
-    for name in sorted({ref.platform for ref in flying}):
-        refs = [ref for ref in flying if ref.platform == name]
-        part = _follow(pool, platforms.get(name), archive, refs, console)
-        played.total += part.total
-        played.done += part.done
-    return played
+    played.done += close_due(pool, archive)
+    played.total += len(played.done)
+    if played.done:
+        say(f"archived {len(played.done)} runs that had ended meanwhile")
+    with contextlib.closing(_Platforms(settings, pool)) as platforms:
+        for note in _lost(settings, pool):
+            found = rebuild(pool, platforms.get(note.request.platform), note)
+            say(
+                f"{found} was lost here: brought back"
+                if found
+                else f"{note.request_id} is gone: nothing was opened"
+            )
+        for opening in pool.ledger.openings():
+            platform = platforms.get(opening.request.platform)
+            if opening.request.kind is Kind.FINAL:
+                ref = FinalRun(pool, with_finals(platform), opening.request).under_way()
+            else:
+                ref = settle(pool, platform, opening)
+            say(f"{opening.request_id} is {ref or 'given up: no run was opened'}")
+        flying = [state.ref for state in pool.ledger.runs() if not state.status.final]
+        if flying:
+            local.staff()
+        for name in sorted({ref.platform for ref in flying}):
+            refs = [ref for ref in flying if ref.platform == name]
+            _follow(pool, platforms.get(name), archive, refs, console, played)
 
 
-def finish_now(settings: Settings, pool: Pool, ref: RunRef, console: Console) -> Sweep:
+def finish_now(local: LocalPool, ref: RunRef, console: Console, played: Sweep) -> None:
     """Have the workers drain and seal a run now, whatever is still pending, and follow it to its end."""
-    kind = pool.ledger.close(ref)
-    pool.jobs.finish(ref, kind)
-    return follow(settings, pool, [ref], console)
+    kind = local.pool.ledger.close(ref)
+    local.pool.jobs.finish(ref, kind)
+    follow(local, [ref], console, played)
 
 
-def follow(settings: Settings, pool: Pool, refs: Sequence[RunRef], console: Console) -> Sweep:
+def follow(local: LocalPool, refs: Sequence[RunRef], console: Console, played: Sweep) -> None:
     """Follow runs of one platform to their end, with live progress, and archive them."""
-    platform = registry.create(refs[0].platform, settings, pool)
-    if not pool.fleet.live():
-        console.print("no worker is alive on this pool: nothing moves until one is started")
-    return _follow(pool, platform, Archive(settings.archive), refs, console)
+    platform = registry.create(refs[0].platform, local.settings, local.pool)
+    _follow(local.pool, platform, Archive(local.settings.archive), refs, console, played)
 
 
 def _follow(
-    pool: Pool, platform: Platform, archive: Archive, refs: Sequence[RunRef], console: Console
-) -> Sweep:
-    with Progress(console, platform.limits) as view:
-        return play(
-            pool,
-            platform,
-            [],
-            in_flight=len(refs),
-            archive=archive,
-            joined=refs,
-            view=lambda sweep: view.show(
-                snapshot(pool, sweep.flying.values(), over=len(sweep.done), total=sweep.total)
-            ),
-        )
+    pool: Pool, platform: Platform, archive: Archive, refs: Sequence[RunRef], console: Console, played: Sweep
+) -> None:
+    if not pool.fleet.live():
+        console.print("no worker is alive on this pool: nothing moves until one is started")
+    play_watched(
+        pool,
+        platform,
+        [],
+        in_flight=len(refs),
+        archive=archive,
+        console=console,
+        sweep=played,
+        joined=refs,
+    )
 
 
 def refreshed(archive: Archive, platform: Platform, ref: RunRef, deadline: Deadline) -> Summary:

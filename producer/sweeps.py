@@ -2,7 +2,8 @@
 
 A sweep is paced by the runs that are not over: opening, solving or finishing. Jobs are sent in rounds that
 take one task of each run in turn (``shared.pool.dispatch``), so neither a large sweep nor a large run starves
-another. Ctrl-C stops the pacing only: what was opened goes on wherever workers live.
+another. Ctrl-C stops the pacing only: what was opened goes on wherever workers live. Openings and archiving
+run on daemon threads, which hold no command back that was told to stop: both can be broken off anywhere.
 """
 
 from __future__ import annotations
@@ -10,37 +11,52 @@ from __future__ import annotations
 import itertools
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 from producer.archive import Archive
 from producer.health import require_workers
 from producer.notebook import Notebook
 from producer.receipt import has_receipt, write_receipt
 from producer.runs import hand_out, open_run, rebuild
-from producer.summary import Summary
+from producer.summary import Summary, summarise
 from shared.errors import Refused, ScrimmageError, Unavailable
 from shared.models import Kind, RunRef, RunRequest
 from shared.platforms.base import Platform
 from shared.pool.ledger import RunState
 from shared.pool.pool import Pool
 
+T = TypeVar("T")
+
 _TICK_SECONDS = 0.1
+_AT_ONCE = 4
+"""Openings at a time: each of them waits for the platform."""
 
 
 @dataclass
 class Sweep:
     """The state of a sweep while it is played; the live view reads it.
 
-    ``flying`` are runs that are not over, as last read from the ledger (None before the first look), ``done``
-    summaries in the order in which runs ended, ``refused`` what the platform said no to.
+    ``opening`` counts requests on their way to the platform. ``flying`` are runs that are not over, or not
+    archived yet, as last read from the ledger (None before the first look), ``done`` summaries in the order
+    in which runs ended, ``refused`` what the platform said no to, ``unkept`` why runs of ``done`` are not in
+    the archive.
     """
 
-    total: int
+    total: int = 0
+    opening: int = 0
     flying: dict[RunRef, RunState | None] = field(default_factory=dict)
     done: list[Summary] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    unkept: list[ScrimmageError] = field(default_factory=list)
+
+    @property
+    def incomplete(self) -> bool:
+        """True where a run ended without all of its tasks submitted, was refused, or is not archived."""
+        return bool(self.refused or self.unkept) or any(not row.complete for row in self.done)
 
 
 def requests_of(
@@ -69,12 +85,17 @@ def play(
     archive: Archive,
     view: Callable[[Sweep], None],
     joined: Sequence[RunRef] = (),
+    sweep: Sweep | None = None,
 ) -> Sweep:
     """Play the requests (and runs in ``joined`` that are under way already) to their end.
 
     Args:
         in_flight: at most so many runs that are not over.
         view: called about ten times a second with the sweep's state.
+        sweep: where to keep the state, for a caller who wants it however this ends; what it has stays in it.
+
+    Returns:
+        the sweep.
 
     Raises:
         SettingsError: no live worker can serve a request; nothing was opened for it.
@@ -83,27 +104,45 @@ def play(
     queue = list(requests)
     for request in {request.solver: request for request in queue}.values():
         require_workers(pool, platform, request)
-    sweep = Sweep(total=len(queue) + len(joined), flying=dict.fromkeys(joined))
+    sweep = sweep or Sweep()
+    sweep.total += len(queue) + len(joined)
+    sweep.flying |= dict.fromkeys(joined)
     tick = threading.Event()
     queue.reverse()
-    with ThreadPoolExecutor(4, thread_name_prefix="sweep") as threads:
-        openings: list[Future[RunRef]] = []
-        closings: list[Future[Summary]] = []
-        while queue or openings or sweep.flying or closings:
-            while queue and len(openings) + len(sweep.flying) < in_flight:
-                openings.append(threads.submit(open_run, pool, platform, queue.pop()))
-            openings = [future for future in openings if not _opened(future, sweep)]
-            for ref in _over(pool, platform, archive, sweep):
-                del sweep.flying[ref]
-                closings.append(threads.submit(close_run, pool, archive, ref))
-            closings = [future for future in closings if not _closed(future, sweep)]
-            hand_out(pool)
-            view(sweep)
-            tick.wait(_TICK_SECONDS)
+    openings: list[Future[RunRef]] = []
+    closings: dict[RunRef, Future[Summary]] = {}
+    while queue or openings or sweep.flying:
+        flying = len(openings) + len(sweep.flying) - len(closings)
+        for _ in range(min(len(queue), in_flight - flying, _AT_ONCE - len(openings))):
+            openings.append(_aside(partial(open_run, pool, platform, queue.pop())))
+        openings = [future for future in openings if not _opened(future, sweep)]
+        sweep.opening = len(openings)
+        for ref in _over(pool, platform, archive, sweep, closings):
+            closings[ref] = _aside(partial(_close, pool, archive, ref, sweep))
+        for ref in [ref for ref, future in closings.items() if future.done()]:
+            sweep.done.append(closings.pop(ref).result())
+            del sweep.flying[ref]
+        hand_out(pool)
+        view(sweep)
+        tick.wait(_TICK_SECONDS)
     view(sweep)
     for name in {row.sweep for row in sweep.done if row.sweep}:
         pool.spend.close_sweep(name)
     return sweep
+
+
+def _aside(work: Callable[[], T]) -> Future[T]:
+    """Do something on a daemon thread."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="sweep", daemon=True).start()
+    return future
 
 
 def _opened(future: Future[RunRef], sweep: Sweep) -> bool:
@@ -116,10 +155,12 @@ def _opened(future: Future[RunRef], sweep: Sweep) -> bool:
     return True
 
 
-def _over(pool: Pool, platform: Platform, archive: Archive, sweep: Sweep) -> list[RunRef]:
-    """Read every flying run anew; those that ended, or that another command has archived meanwhile."""
+def _over(
+    pool: Pool, platform: Platform, archive: Archive, sweep: Sweep, known: Collection[RunRef]
+) -> list[RunRef]:
+    """Read flying runs anew; those that ended, or that another command has archived, and are not known."""
     over = []
-    for ref in sweep.flying:
+    for ref in sweep.flying.keys() - known:
         state = sweep.flying[ref] = pool.ledger.run(ref)
         if state.status.final if state is not None else archive.has(ref):
             over.append(ref)
@@ -139,11 +180,18 @@ def _bring_back(pool: Pool, platform: Platform, ref: RunRef) -> None:
         raise ScrimmageError(f"{ref} is in the ledger no more, and cannot be found again from here")
 
 
-def _closed(future: Future[Summary], sweep: Sweep) -> bool:
-    if not future.done():
-        return False
-    sweep.done.append(future.result())
-    return True
+def _close(pool: Pool, archive: Archive, ref: RunRef, sweep: Sweep) -> Summary:
+    """Archive a run; where the disk does not let us its row is known all the same, and the others go on."""
+    try:
+        return close_run(pool, archive, ref)
+    except Unavailable:
+        raise
+    except ScrimmageError as error:
+        state = pool.ledger.run(ref)
+        if state is None:
+            raise
+        sweep.unkept.append(error)
+        return summarise(pool, state)
 
 
 def close_run(pool: Pool, archive: Archive, ref: RunRef) -> Summary:
@@ -170,8 +218,3 @@ def close_due(pool: Pool, archive: Archive) -> list[Summary]:
     return [
         close_run(pool, archive, state.ref) for state in states if state.status.final and not state.archived
     ]
-
-
-def incomplete(sweep: Sweep) -> bool:
-    """True where a run ended without all of its tasks submitted, or was refused."""
-    return bool(sweep.refused) or any(not summary.complete for summary in sweep.done)

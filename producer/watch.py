@@ -1,64 +1,110 @@
 """Live progress of runs, read from the ledger: tasks, requests per second against the limit, cost, time left.
 
 On a terminal one block is redrawn in place; elsewhere (a log, CI) a line is written when something changed,
-at most every few seconds.
+at most every few seconds, and at the end.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from types import TracebackType
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from rich.text import Text
 
-from shared.models import RunRef, TaskStatus
-from shared.platforms.base import Limits
+from producer.archive import Archive
+from producer.summary import Summary
+from producer.sweeps import Sweep, play
+from shared.models import RunRef, RunRequest, TaskStatus
+from shared.platforms.base import Limits, Platform
 from shared.pool.ledger import RunState
 from shared.pool.pool import Pool
 
 _LINE_SECONDS = 5.0
 _RATE_WINDOW_SECONDS = 5.0
 _SHOWN_RUNS = 12
-_REPORTED = (TaskStatus.SOLVED, TaskStatus.SUBMITTING, TaskStatus.SUBMITTED, TaskStatus.GAVE_UP)
+_SOLVED = (TaskStatus.SOLVED, TaskStatus.SUBMITTING, TaskStatus.SUBMITTED)
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What the watched runs look like at one moment. Costs in US dollars, times in seconds."""
+    """What the watched runs look like at one moment.
+
+    ``runs`` are those that the ledger has; the counts are of all. ``cost_usd`` is what models cost, by the
+    pool's own count; ``seconds_left`` the time of the run that has least, None where none is under way.
+    """
 
     runs: tuple[RunState, ...]
     over: int
     total: int
-    requests: int
+    tasks: int
+    solved: int
+    gave_up: int
+    waiting: int
     cost_usd: float
-    tasks: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def reported(self) -> int:
-        return sum(self.tasks[status] for status in _REPORTED)
+    seconds_left: float | None
 
 
-def snapshot(pool: Pool, found: Iterable[RunState | None], *, over: int = 0, total: int) -> Snapshot:
-    """What to show of runs as they were read from the ledger (None: forgotten already, or not read yet)."""
+def snapshot(
+    pool: Pool, found: Iterable[RunState | None], *, done: Sequence[Summary] = (), total: int
+) -> Snapshot:
+    """What to show of runs.
+
+    Args:
+        found: runs as they were read from the ledger (None: forgotten already, or not read yet).
+        done: those of which the ledger is not asked any more.
+        total: how many there are, those included that were not opened yet.
+    """
     states = tuple(state for state in found if state is not None)
-    tasks: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for state in states:
-        tasks.update({str(status): count for status, count in state.counts.items()})
+        counts.update({str(status): count for status, count in state.counts.items()})
     spent = [pool.spend.totals(state.ref) for state in states]
+    failed = [failure.status for row in done for failure in row.failures]
+    left = [state.seconds_left for state in states if not state.status.final]
     return Snapshot(
         runs=states,
-        over=over,
+        over=len(done) + len(states) - len(left),
         total=total,
-        requests=sum(state.requests for state in states),
-        cost_usd=sum(part.settled + part.unsettled for part in spent) / 1e6,
-        tasks=tasks,
+        tasks=sum(counts.values()) + sum(row.tasks_total for row in done),
+        solved=sum(counts[status] for status in _SOLVED) + sum(row.tasks_submitted for row in done),
+        gave_up=counts[TaskStatus.GAVE_UP] + failed.count(TaskStatus.GAVE_UP),
+        waiting=counts[TaskStatus.WAITING],
+        cost_usd=sum(part.settled + part.unsettled for part in spent) / 1e6
+        + sum(row.pool_cost_usd or 0.0 for row in done),
+        seconds_left=min(left, default=None),
     )
+
+
+def play_watched(
+    pool: Pool,
+    platform: Platform,
+    requests: Sequence[RunRequest],
+    *,
+    in_flight: int,
+    archive: Archive,
+    console: Console,
+    sweep: Sweep,
+    joined: Sequence[RunRef] = (),
+) -> None:
+    """``sweeps.play`` with live progress on a console."""
+    with Progress(console, platform.limits) as view:
+        play(
+            pool,
+            platform,
+            requests,
+            in_flight=in_flight,
+            archive=archive,
+            joined=joined,
+            sweep=sweep,
+            view=lambda now: view.show(snapshot(pool, now.flying.values(), done=now.done, total=now.total)),
+        )
 
 
 class Progress:
@@ -76,13 +122,15 @@ class Progress:
         self._console = console
         self._limits = limits
         self._clock = clock
+        self._began = clock()
         self._live = (
             Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
         )
         self._recent: deque[tuple[float, int]] = deque()
-        self._last_line = ""
+        self._line = self._last_line = ""
         self._last_at = -_LINE_SECONDS
-        self._earlier_requests = 0
+        self._began_tasks = False
+        self._requests = 0
         self._seen: dict[RunRef, int] = {}
 
     def __enter__(self) -> Progress:
@@ -95,58 +143,74 @@ class Progress:
     ) -> None:
         if self._live:
             self._live.stop()
+        else:
+            self._write()
 
     def show(self, now: Snapshot) -> None:
-        rate = self._rate(now)
+        self._line = self.line(now)
         if self._live:
-            self._live.update(self._block(now, rate), refresh=True)
-            return
-        line = self.line(now, rate)
-        if line != self._last_line and self._clock() - self._last_at >= _LINE_SECONDS:
-            self._console.print(line, soft_wrap=True)
-            self._last_line, self._last_at = line, self._clock()
+            self._live.update(self._block(now), refresh=True)
+        elif self._clock() - self._last_at >= _LINE_SECONDS or (now.tasks and not self._began_tasks):
+            self._write()
+        self._began_tasks |= bool(now.tasks)
 
-    def line(self, now: Snapshot, rate: float) -> str:
-        """One line: ``runs 3/10 · tasks 41/120 · 18.2 of 20 req/s · $0.0132 · 14:32 left``."""
-        tasks = sum(now.tasks.values())
+    def line(self, now: Snapshot) -> str:
+        """``runs 3/10 · solved 41/120 · 18.2 of 20 requests/s · $0.0132 · 14:32 left · 2:10 to go``."""
         parts = [f"runs {now.over}/{now.total}"] if now.total > 1 else []
-        parts.append(f"tasks {now.reported}/{tasks}")
-        if now.tasks[TaskStatus.WAITING]:
-            parts.append(f"{now.tasks[TaskStatus.WAITING]} waiting")
+        parts.append(f"solved {now.solved}/{now.tasks}" if now.tasks else "opening")
+        if now.gave_up:
+            parts.append(f"{now.gave_up} gave up")
+        if now.waiting:
+            parts.append(f"{now.waiting} waiting")
         limit = f" of {self._limits.rate:g}" if self._limits else ""
-        parts.append(f"{rate:.1f}{limit} req/s")
+        parts.append(f"{self._rate(now):.1f}{limit} requests/s")
         parts.append(f"${now.cost_usd:.4f}")
-        left = [state.seconds_left for state in now.runs]
-        if left:
-            minutes, seconds = divmod(int(min(left)), 60)
-            parts.append(f"{minutes}:{seconds:02d} left")
+        if now.seconds_left is not None:
+            parts.append(f"{_minutes(now.seconds_left)} left")
+        if 0 < now.over < now.total:
+            ahead = (self._clock() - self._began) / now.over * (now.total - now.over)
+            parts.append(f"about {_minutes(ahead)} to go")
         return " · ".join(parts)
+
+    def _write(self) -> None:
+        if self._line != self._last_line:
+            self._console.print(Text(self._line), soft_wrap=True)
+            self._last_line, self._last_at = self._line, self._clock()
 
     def _rate(self, now: Snapshot) -> float:
         """Requests per second over the last seconds, whatever runs came and went meanwhile."""
         for state in now.runs:
-            self._earlier_requests += max(0, state.requests - self._seen.get(state.ref, 0))
+            self._requests += max(0, state.requests - self._seen.get(state.ref, 0))
             self._seen[state.ref] = state.requests
         present = self._clock()
-        self._recent.append((present, self._earlier_requests))
+        self._recent.append((present, self._requests))
         while self._recent and self._recent[0][0] < present - _RATE_WINDOW_SECONDS:
             self._recent.popleft()
         began, before = self._recent[0]
-        return (self._earlier_requests - before) / (present - began) if present > began else 0.0
+        return (self._requests - before) / (present - began) if present > began else 0.0
 
-    def _block(self, now: Snapshot, rate: float) -> Table:
-        block = Table.grid(padding=(0, 1))
-        for state in now.runs[:_SHOWN_RUNS]:
+    def _block(self, now: Snapshot) -> Group:
+        """A row for each run, then the line; nothing is wrapped, so that its height does not jump."""
+        grid = Table.grid(padding=(0, 1))
+        for column in ("run", "status", "bar", "solved"):
+            grid.add_column(column, no_wrap=True, overflow="ellipsis")
+        under_way = [state for state in now.runs if not state.status.final]
+        for state in under_way[:_SHOWN_RUNS]:
             total = max(1, sum(state.counts.values()))
-            reported = sum(state.counts.get(status, 0) for status in _REPORTED)
+            solved = sum(state.counts.get(status, 0) for status in _SOLVED)
             submitted = state.counts.get(TaskStatus.SUBMITTED, 0)
-            block.add_row(
-                str(state.ref),
-                str(state.status),
-                ProgressBar(total=total, completed=reported, width=30),
-                f"{reported}/{total} reported, {submitted} submitted",
+            grid.add_row(
+                Text(str(state.ref)),
+                state.status,
+                ProgressBar(total=total, completed=solved, width=max(5, min(30, self._console.width // 4))),
+                f"{solved}/{total}" + (f", {submitted} submitted" if submitted else ""),
             )
-        if len(now.runs) > _SHOWN_RUNS:
-            block.add_row(f"and {len(now.runs) - _SHOWN_RUNS} more")
-        block.add_row(self.line(now, rate))
-        return block
+        parts: list[Table | Text] = [grid]
+        if len(under_way) > _SHOWN_RUNS:
+            parts.append(Text(f"and {len(under_way) - _SHOWN_RUNS} more"))
+        return Group(*parts, Text(self._line, no_wrap=True, overflow="ellipsis"))
+
+
+def _minutes(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}:{rest:02d}"

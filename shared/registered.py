@@ -22,26 +22,36 @@ def registered(what: What, setting: str) -> dict[str, str]:
     return {point.name: point.value for point in entry_points(group=f"scrimmage.{what}s")} | parse(setting)
 
 
-def load(what: What, name: str, known: Mapping[str, str]) -> Any:
-    """Import the class called ``name``.
+def path(what: What, name: str, known: Mapping[str, str]) -> str:
+    """``module:Class`` of what is called ``name``.
 
     Args:
         known: from ``registered``.
 
     Raises:
-        SettingsError: no such name, or its module or class cannot be found.
-        Exception: whatever else the module raises while it is imported.
+        SettingsError: no such name; says which there are.
     """
     if name not in known:
         raise SettingsError(
             f"no {what} is called {name!r}; known: {', '.join(sorted(known)) or 'none'} "
             f"(add one with SCRIMMAGE_{what.upper()}S=name=module:Class)"
         )
-    module, _, class_name = known[name].partition(":")
+    return known[name]
+
+
+def load(what: What, name: str, known: Mapping[str, str]) -> Any:
+    """Import the class called ``name``.
+
+    Raises:
+        SettingsError: no such name, or its module or class cannot be found.
+        Exception: whatever else the module raises while it is imported.
+    """
+    where = path(what, name, known)
+    module, _, class_name = where.partition(":")
     try:
         return getattr(importlib.import_module(module), class_name)
     except (ImportError, AttributeError) as error:
-        raise SettingsError(f"{what} {name!r}: cannot import {known[name]}: {error}") from error
+        raise SettingsError(f"{what} {name!r}: cannot import {where}: {error}") from error
 
 
 def parse(setting: str) -> dict[str, str]:

@@ -2,43 +2,60 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterable
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from pydantic import SecretStr
 
-from producer.cli.output import dollars, results, say, score, seconds, table
+from producer.cli.options import CapRun, CapTask, Flower, Json, SolverName
+from producer.cli.output import say, seconds
+from producer.interrupt import Interrupted
 from shared.models import RunRequest
 from shared.settings import Settings
 
-if TYPE_CHECKING:
-    from producer.archive import ArchivedTask
+_BUDGET_SECONDS = 300.0
 
 
 def demo(
-    solver: Annotated[str, typer.Option(help="Name of the solver.")] = "baseline",
+    solver: SolverName = "baseline",
     seed: Annotated[
         int | None, typer.Option(help="Seed of the scenario; the same seed gives the same tasks.")
     ] = None,
-    flower: Annotated[bool, typer.Option("--flower", help="Start Flower too.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+    cap_task: CapTask = None,
+    cap_run: CapRun = None,
+    flower: Flower = False,
+    json: Json = False,
 ) -> None:
     """Play one dev run against the arena emulator, with everything it needs started here.
 
-    Example: [bold]scrimmage demo[/bold]
+    Solvers that ask a model get a stand-in, which serves right plans: no language model is behind it.
+
+    Examples:
+      [bold]scrimmage demo[/bold]
+      [bold]scrimmage demo --solver agent --seed 3[/bold]
     """
     say("scrimmage demo: one dev run of 30 tasks, everything on this machine")
     began = time.monotonic()
     from emulators.serve import ArenaEmulator, ModelEmulator
     from producer.archive import Archive
-    from producer.cli.play import follow, show
+    from producer.cli.play import play_on
+    from producer.cli.scorecard import show
+    from producer.health import require_names
     from producer.local import local_pool
+    from producer.sweeps import Sweep
 
     settings = Settings.load()
+    request = RunRequest(
+        seed=seed, solver=solver, budget_seconds=_BUDGET_SECONDS, task_usd=cap_task, run_usd=cap_run
+    )
+    archive = Archive(settings.archive)
+    archive.check()
     with ExitStack() as stack:
         emulator = stack.enter_context(ArenaEmulator.start())
         say(f"arena    {emulator.url} (emulator, limiter on)")
@@ -49,9 +66,10 @@ def demo(
                 "cache_url": None,
                 "arena_url": emulator.url,
                 "arena_key": SecretStr(emulator.key),
-                "data": settings.data / "demo",
+                "data": stack.enter_context(_folder(settings.data)),
             }
         )
+        require_names(here, [request])
         if solver != "baseline":  # which asks no model
             model = stack.enter_context(ModelEmulator.start(arena_url=emulator.url))
             say(f"model    {model.url} (a stand-in, no language model: it serves the scenario's own plans)")
@@ -63,35 +81,21 @@ def demo(
                     "model_provider": None,
                 }
             )
-        with local_pool(here, say, flower=flower) as local:
-            request = RunRequest(seed=seed, solver=solver, budget_seconds=300)
-            played = follow(local.settings, local.pool, [request], in_flight=1)
-    if json:
-        show(played, json=True)
-        return
-    for row in played.done:
-        archived = Archive(settings.archive).load(row.ref)
-        table(("level", "tasks", "score"), _by_level(archived.tasks.values()))
-        results.print()
-        results.print(
-            f"accuracy {score(row.accuracy)}   cost {dollars(row.cost_usd)}   final {score(row.final_score)}"
-        )
-        results.print(
-            f"{row.tasks_submitted}/{row.tasks_total} submitted, {row.requests} requests, "
-            f"run {seconds(row.wall_seconds)}, in all {seconds(time.monotonic() - began)}"
-        )
-        say(f"kept in {archived.folder}; look closer with: scrimmage show {row.run_id} t01")
-    show(played, json=False)
+        local = stack.enter_context(local_pool(here, say, workers=False, flower=flower))
+        played = Sweep()
+        play_on(local, [request], 1, archive, played)
+        say(f"in all   {seconds(time.monotonic() - began)}")
+        show(played, archive, json)
 
 
-def _by_level(tasks: Iterable[ArchivedTask]) -> list[tuple[object, ...]]:
-    scores: dict[int | None, list[float]] = defaultdict(list)
-    for task in tasks:
-        scores[task.level].append((task.grade.score if task.grade else None) or 0.0)
-    every = [value for found in scores.values() for value in found]
-    levels = sorted(scores.items(), key=lambda item: item[0] or 0)
-    return [
-        (name, len(found), score(sum(found) / len(found)))
-        for name, found in [*levels, ("all", every)]
-        if found
-    ]
+@contextmanager
+def _folder(data: Path) -> Iterator[Path]:
+    """A data folder for this demo alone. Where the demo fails it stays, for its logs."""
+    data.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="demo-", dir=data))
+    try:
+        yield folder
+    except Interrupted:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    shutil.rmtree(folder, ignore_errors=True)

@@ -5,19 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Annotated
 
 import typer
 from pydantic import AliasChoices, SecretStr
 
-from producer.cli.output import print_json, results, table
+from producer.cli.ending import INCOMPLETE
+from producer.cli.options import Json
+from producer.cli.output import print_json, print_text, table
 from producer.health import Check, checks
 from shared.settings import Settings, fingerprint, without_secrets
 
 
-def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+def doctor(json: Json = False) -> None:
     """Show each setting and where it came from (keys masked), and check what they lead to.
 
     Example: [bold]scrimmage doctor[/bold]
@@ -25,19 +24,21 @@ def doctor(
     settings = Settings.load()
     rows = [(name, _shown(getattr(settings, name)), origin) for name, origin in _origins(settings)]
     found: list[Check] = [*_misspelt(), *checks(settings)]
+    code = INCOMPLETE if any(check.ok is False for check in found) else 0
     if json:
         print_json(
             {
                 "settings": [dict(zip(("name", "value", "from"), row, strict=True)) for row in rows],
                 "checks": [{"what": check.what, "ok": check.ok, "detail": check.detail} for check in found],
-            }
+            },
+            code,
         )
     else:
         table(("setting", "value", "from"), rows)
-        results.print()
+        print_text()
         table(("check", "", "detail"), [(check.what, check.mark, check.detail) for check in found])
-    if any(check.ok is False for check in found):
-        raise typer.Exit(1)
+    if code:
+        raise typer.Exit(code)
 
 
 def _shown(value: object) -> str:

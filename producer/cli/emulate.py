@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from producer.cli.output import print_json, results, say
+from producer.cli.output import print_json, print_text, say
 from producer.interrupt import Interrupted
 
 if TYPE_CHECKING:
@@ -89,10 +89,10 @@ def arena(
     app, listening, hello = open_arena(options)
     with contextlib.suppress(Interrupted):
         say(f"arena emulator: {hello['origin']} (/_emulator/books, /openapi.json); Ctrl-C ends it")
-        results.print(f"export SCRIMMAGE_ARENA_URL={hello['url']}", soft_wrap=True, markup=False)
+        print_text(f"export SCRIMMAGE_ARENA_URL={hello['url']}")
         for number, team_key in enumerate(hello["keys"], start=1):
             line = f"export SCRIMMAGE_ARENA_KEY={team_key}"
-            results.print(line if number == 1 else f"# team {number}: {line}", soft_wrap=True, markup=False)
+            print_text(line if number == 1 else f"# team {number}: {line}")
         server(app).run(sockets=[listening])
     if books:
         print_json(app.arena.report())
@@ -175,7 +175,7 @@ def model(
             first = name.startswith("team-1 ")
             lines.append(f"{'' if first else f'# {name}: '}export {variable}={key}")
         for line in lines:
-            results.print(line, soft_wrap=True, markup=False)
+            print_text(line)
         server(app).run(sockets=[listening])
     if books:
         print_json(app.report())

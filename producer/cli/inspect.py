@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from producer.cli.output import clean, print_json, results, say, table
+from producer.cli.options import Json
+from producer.cli.output import print_json, print_text, say, table, warn
 from shared.errors import ToolError, UsageError
 from shared.settings import Settings
 
@@ -23,12 +24,15 @@ _LONGEST = 300
 
 
 def inspect(
-    target: Annotated[str, typer.Argument(help="A file, a folder, or an archived run (run_x, arena:run_x).")],
-    task: Annotated[str | None, typer.Argument(help="A task of the run.")] = None,
+    target: Annotated[
+        str,
+        typer.Argument(metavar="TARGET", help="A file, a folder, or an archived run (run_x, arena:run_x)."),
+    ],
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="A task of the run.")] = None,
     path: Annotated[str | None, typer.Option(help="Show this file of the workspace.")] = None,
     sql: Annotated[str | None, typer.Option(help="Run a SELECT over the workspace's tables.")] = None,
-    profile: Annotated[bool, typer.Option(help="Describe the workspace's tables.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+    profile: Annotated[bool, typer.Option("--profile", help="Describe the workspace's tables.")] = False,
+    json: Json = False,
 ) -> None:
     """Show what Scrimmage reads: a document with its locators, a workspace's tree, the rows of a query.
 
@@ -73,7 +77,7 @@ def _show(inspected: _Inspected, path: str | None, sql: str | None, profile: boo
         _print_rows(inspected.tables.sql(sql), json)
     elif profile:
         text = inspected.tables.profile()
-        print_json({"profile": text}) if json else results.print(clean(text, len(text)))
+        print_json({"profile": text}) if json else print_text(text, limit=len(text))
     elif path is not None or len(inspected.files) == 1:
         from shared.documents.paths import canonical, missing
 
@@ -97,11 +101,11 @@ def _print_document(path: str, document: Document, json: bool) -> None:
         tables = [{"name": t.name, "columns": t.columns, "rows": len(t)} for t in document.tables]
         print_json({**named, "facts": facts, "blocks": blocks, "tables": tables})
         return
-    say(f"{clean(path)}: {document.format}, {len(blocks)} blocks, {len(document.tables)} tables")
+    say(f"{path}: {document.format}, {len(blocks)} blocks, {len(document.tables)} tables")
     if document.unreadable is not None:
-        say(f"[yellow]unreadable: {clean(document.unreadable)}[/yellow]")
+        warn(f"unreadable: {document.unreadable}")
     for problem in document.facts.get("problems", ()):
-        say(f"[yellow]{clean(problem)}[/yellow]")
+        warn(problem)
     table(
         ("cite", "part", "text"),
         (
@@ -151,7 +155,7 @@ def _print_rows(result: SqlResult, json: bool) -> None:
     if result.truncated:
         say(f"only the first {len(result.rows)} rows are shown")
     if result.note:
-        say(f"[yellow]{clean(result.note)}[/yellow]")
+        warn(result.note)
 
 
 def _cited(sources: list[dict[str, Any]], total: int) -> str:
@@ -187,7 +191,7 @@ def _archived(run: str, task: str | None) -> dict[str, Path]:
     files = {canonical(path): archive.root / "files" / sha[:2] / sha for path, sha in listed[task].items()}
     kept = {path: file for path, file in files.items() if file.exists()}
     if gone := len(files) - len(kept):
-        say(f"[yellow]{gone} files were evicted before the run was archived[/yellow]")
+        warn(f"{gone} files were evicted before the run was archived")
     if not kept:
         raise UsageError(f"no file of task {task} was archived")
     return kept

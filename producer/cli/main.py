@@ -1,24 +1,22 @@
-"""The command `scrimmage`: its sub-commands, and how errors become exit codes.
-
-Exit codes: 0 done, 1 the run ended incomplete, 2 usage or settings, 3 the platform refused,
-130 interrupted (and the message says how to resume).
-"""
+"""The command `scrimmage`: its sub-commands, and how each of them ends."""
 
 from __future__ import annotations
 
 import sys
-from typing import NoReturn
 
 import typer
 
 from producer.cli import demo, doctor, emulate, final, inspect, new_solver, play, pool, runs, show
-from producer.cli.output import clean, logs_to_stderr, print_json, progress
+from producer.cli.ending import INCOMPLETE, fail, fail_with, tell_scripts
+from producer.cli.output import prepare_streams
 from producer.interrupt import Interrupted
-from shared.errors import NotAuthorised, Refused, ScrimmageError, SettingsError, UsageError
+from shared.errors import ScrimmageError
 
 app = typer.Typer(
     name="scrimmage",
     help="Plays agent benchmarks with a distributed worker pool under one shared request limit.",
+    epilog="Begin with `scrimmage demo`. Exit codes: 0 done, 1 a run ended incomplete, 2 usage or settings, "
+    "3 the platform refused, 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -41,33 +39,28 @@ app.command("new-solver")(new_solver.new_solver)
 app.command()(doctor.doctor)
 app.add_typer(emulate.emulate, name="emulate")
 
-INCOMPLETE, MISUSED, REFUSED, INTERRUPTED = 1, 2, 3, 130
-
-
-def exit_code(error: ScrimmageError) -> int:
-    """The exit code that tells a script what it can do about an error."""
-    if isinstance(error, UsageError | SettingsError):
-        return MISUSED
-    return REFUSED if isinstance(error, Refused) else INCOMPLETE
-
 
 def run() -> None:
     """Run the command line and exit with its code. ``entry`` has set the signals."""
-    logs_to_stderr()
+    prepare_streams()
     try:
-        app()
-    except Interrupted:
-        _fail("interrupted; `scrimmage resume` goes on where this stopped", "Interrupted", INTERRUPTED)
-    except NotAuthorised as error:
-        advice = "`scrimmage doctor` shows which key is used, and where it comes from"
-        _fail(f"{error}; {advice}", type(error).__name__, REFUSED)
-    except ScrimmageError as error:
-        _fail(str(error), type(error).__name__, exit_code(error))
+        sys.exit(app(prog_name="scrimmage", standalone_mode=False))
+    except (Interrupted, ScrimmageError) as error:
+        fail(error)
+    except typer.Abort:
+        fail(Interrupted())
+    except typer.TyperException as error:
+        _misused(error)
+    except Exception as error:  # a fault of ours: the traceback is for people, a script gets its object too
+        tell_scripts(f"{type(error).__name__}: {error}", "Fault", INCOMPLETE)
+        raise
 
 
-def _fail(message: str, kind: str, code: int) -> NoReturn:
-    """Say on stderr, and as one JSON object where that was asked for, why this ends."""
-    if "--json" in sys.argv:
-        print_json({"error": message, "kind": kind})
-    progress.print(f"[red]{clean(message)}[/red]", soft_wrap=True)
-    sys.exit(code)
+def _misused(error: typer.TyperException) -> None:
+    """The command line cannot be read: what is wrong with it, and where the help is."""
+    context: typer.Context | None = getattr(error, "ctx", None)
+    words = error.format_message()
+    if not words:  # no arguments were given: the help is shown already
+        sys.exit(error.exit_code)
+    hint = "" if context is None else f" (see `{context.command_path} --help`)"
+    fail_with(f"{words}{hint}", "UsageError", error.exit_code)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from producer.cli.output import results, say
+from producer.cli.output import print_text, say
 from shared.errors import UsageError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
@@ -51,10 +51,15 @@ def test_it_says_so_where_it_does_not_know():
 
 
 def new_solver(
-    name: Annotated[str, typer.Argument(help="Name of the solver and its module: lower case, a-z 0-9 _.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the solver and its module: lower case, a-z 0-9 _.")
+    ],
     folder: Annotated[Path, typer.Option(help="Where the files go.")] = Path(),
 ) -> None:
-    """Write a solver to start from, and its test."""
+    """Write a solver to start from, and its test.
+
+    Example: [bold]scrimmage new-solver mine[/bold]
+    """
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
         raise UsageError(f"{name[:80]!r} is no name of a module: use lower case letters, digits and _")
     title = "".join(part.capitalize() for part in name.split("_"))
@@ -65,5 +70,5 @@ def new_solver(
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
         path.write_text(text.format(name=name, title=title), encoding="utf-8")
-        results.print(str(path), soft_wrap=True)
+        print_text(path)
     say(f"play a run with it: SCRIMMAGE_SOLVERS={name}={name}:{title} scrimmage run --solver {name}")

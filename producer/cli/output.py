@@ -1,7 +1,7 @@
 """What a command says and where: progress and messages on stderr, results on stdout.
 
-Text from platforms and workspaces is data. It passes ``clean`` before it reaches a terminal, so that it can
-neither move the cursor nor pose as markup.
+Text from platforms and workspaces is data. Nothing here is read as markup, and ``clean`` takes out what could
+move the cursor, so whatever a message quotes can be said as it is.
 """
 
 from __future__ import annotations
@@ -10,21 +10,33 @@ import json
 import logging
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from io import TextIOWrapper
 from typing import Any
 
 import structlog
+from rich.cells import cell_len
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-progress = Console(stderr=True, highlight=False)
-results = Console(highlight=False, width=None if sys.stdout and sys.stdout.isatty() else 160)
+_PIPE_WIDTH = 160
 """Width matters to tables alone; a file or a pipe has none, so give them room."""
 
+_LEAST_COLUMN = 8
+"""A column may be folded to so many characters; a terminal too narrow for that gets one line per cell."""
 
-def logs_to_stderr() -> None:
-    """Warnings of the libraries below go to stderr: stdout holds results alone."""
+progress = Console(stderr=True, highlight=False, markup=False)
+results = Console(
+    highlight=False, markup=False, width=None if sys.stdout and sys.stdout.isatty() else _PIPE_WIDTH
+)
+
+
+def prepare_streams() -> None:
+    """Where a stream cannot show a character it shows ``?``; warnings of what lies below go to stderr."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
@@ -32,50 +44,73 @@ def logs_to_stderr() -> None:
 
 
 def clean(text: object, limit: int = 2000) -> str:
-    """Text of foreign origin, safe to show: no control characters, no markup, bounded length."""
-    shown = "".join(
+    """Text of foreign origin, safe to show: no control characters, bounded length."""
+    return "".join(
         " " if char in "\r\t" else char
         for char in str(text)[:limit]
         if char in "\n\r\t" or unicodedata.category(char)[0] != "C"
     )
-    return escape(shown)
 
 
-def say(message: str) -> None:
-    """One line of progress or advice, on stderr."""
-    progress.print(message, soft_wrap=True)
+def say(message: object, style: str = "") -> None:
+    """Progress or advice, on stderr."""
+    progress.print(Text(clean(message), style), soft_wrap=True)
 
 
-def warn(message: str) -> None:
-    progress.print(f"[yellow]{message}[/yellow]", soft_wrap=True)
+def warn(message: object) -> None:
+    say(message, "yellow")
 
 
-def print_json(value: Any) -> None:
-    """One JSON object on stdout, for scripts; nothing where there is no stdout (``>&-``)."""
+def print_text(text: object = "", style: str = "", limit: int = 2000) -> None:
+    """Text of a result, on stdout."""
+    results.print(Text(clean(text, limit), style), soft_wrap=True)
+
+
+def print_json(value: Mapping[str, Any], code: int = 0) -> None:
+    """One JSON object on stdout, for scripts; nothing where there is no stdout (``>&-``).
+
+    Args:
+        code: what the command will exit with; it becomes ``exit_code`` in the object.
+    """
     if sys.stdout is None:
         return
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.write(json.dumps({**value, "exit_code": code}, default=str) + "\n")
     sys.stdout.flush()
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """A table of results on stdout. Every cell is cleaned; None shows as a dash."""
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    cells = [["-" if cell is None else clean(cell) for cell in row] for row in rows]
+    widths = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
+    gaps = len(widths) - 1
+    if sum(min(width, _LEAST_COLUMN) for width in widths) + gaps > results.width:
+        for row in cells:
+            _print_grid(("", ""), zip(columns, row, strict=True), gap=2)
+            results.print()
+    else:
+        _print_grid(columns, cells, gap=2 if sum(widths) + 2 * gaps <= results.width else 1)
+
+
+def _print_grid(columns: Sequence[str], rows: Iterable[Sequence[str]], gap: int) -> None:
+    grid = Table(
+        box=None, show_header=any(columns), pad_edge=False, padding=(0, gap, 0, 0), header_style="bold"
+    )
     for column in columns:
-        shown.add_column(column, overflow="fold")
+        grid.add_column(column, overflow="fold")
     for row in rows:
-        shown.add_row(*("-" if cell is None else clean(cell) for cell in row))
-    results.print(shown)
+        grid.add_row(*map(Text, row))
+    results.print(grid)
 
 
 def seconds(value: float | None) -> str:
-    """A duration as people read it: ``4.2 s``, ``3:05``."""
+    """A duration as people read it: ``4.2 s``, ``3:05``, ``1:02:03``."""
     if value is None:
         return "-"
     if value < 60:
         return f"{value:.1f} s"
     minutes, rest = divmod(round(value), 60)
-    return f"{minutes}:{rest:02d}"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
 def dollars(value: float | None) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from producer.cli.options import Flower
 from producer.cli.output import say
 from producer.interrupt import Interrupted
 from shared.errors import SettingsError
@@ -28,13 +29,15 @@ class Role(StrEnum):
 
 def worker(
     role: Annotated[Role, typer.Option(help="What this worker does.")] = Role.BOTH,
-    processes: Annotated[int | None, typer.Option(min=1, help="Processes that solve.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Solves at a time in each process.")] = None,
+    processes: Annotated[int | None, typer.Option(min=1, help="Processes that solve. [default: 2]")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Solves at a time in each of them. [default: 32]")
+    ] = None,
 ) -> None:
     """Work on runs until stopped. Needs SCRIMMAGE_REDIS_URL; run it on as many machines as you like.
 
-    Celery's processes are supervised and started again when they exit. SIGTERM or Ctrl-C finishes
-    running tasks; a second one stops at once, and another worker takes over.
+    Celery's processes are supervised and started again when they exit.
+    Ctrl-C or SIGTERM finishes running tasks; a second one stops at once, and another worker takes over.
 
     Examples:
       [bold]scrimmage worker[/bold]
@@ -54,11 +57,7 @@ def worker(
     os.execv(sys.executable, command)  # noqa: S606 - signals go to the supervisor itself
 
 
-def up(
-    flower: Annotated[
-        bool, typer.Option("--flower", help="Start Flower too, on the loopback interface.")
-    ] = False,
-) -> None:
+def up(flower: Flower = False) -> None:
     """Bring up a whole pool on this machine and keep it up until Ctrl-C.
 
     Other commands in this folder then use it.
@@ -67,8 +66,7 @@ def up(
     """
     from producer.local import local_pool
 
-    with local_pool(Settings.load(), say, flower=flower) as local:
+    with local_pool(Settings.load(), say, flower=flower) as local, suppress(Interrupted):
         say(f"ready    export SCRIMMAGE_REDIS_URL={without_secrets(local.settings.redis_url or '')}")
         say("         Ctrl-C stops it; nothing is lost")
-        with suppress(Interrupted):
-            signal.pause()
+        signal.pause()

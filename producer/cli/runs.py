@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from producer.cli.options import Json, RunName
 from producer.cli.output import print_json, progress, say, seconds, table
 from shared.deadline import Deadline
+from shared.errors import UsageError
 from shared.settings import Settings
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
-RunName = Annotated[str, typer.Argument(help="run_x or arena:run_x")]
+if TYPE_CHECKING:
+    from producer.archive import Archive
+    from shared.models import RunRef
+    from shared.pool.pool import Pool
 
 _TICK_SECONDS = 0.2
+_REFRESH_SECONDS = 60.0
 
 
 def watch(
     run: Annotated[
-        list[str] | None, typer.Argument(help="Runs to watch; all that are not over where none is named.")
+        list[str] | None,
+        typer.Argument(metavar="RUN…", help="Runs to watch; all that are not over where none is named."),
     ] = None,
 ) -> None:
     """Follow runs until they are over. Watching changes nothing; Ctrl-C stops the watching alone.
@@ -28,28 +34,36 @@ def watch(
       [bold]scrimmage watch[/bold]
       [bold]scrimmage watch run_x1Y2z3[/bold]
     """
-    from producer.local import connected
+    from producer.local import any_pool
     from producer.watch import Progress, snapshot
 
-    with connected(Settings.load()) as local:
+    with any_pool(Settings.load(), _quietly) as local:
         ledger = local.pool.ledger
-        refs = (
-            [ledger.find(name) for name in run]
-            if run
-            else [state.ref for state in ledger.runs() if not state.status.final]
-        )
+        refs = _refs(local.pool, run or ())
         if not refs:
             say("no run is in flight")
+            return
+        if local.own:
+            say(f"no pool is up here: {', '.join(map(str, refs))} will move when `scrimmage resume` plays on")
             return
         with Progress(progress, None) as view:
             while True:
                 states = [ledger.run(ref) for ref in refs]
-                left = [state for state in states if state is not None and not state.status.final]
-                view.show(snapshot(local.pool, states, over=len(refs) - len(left), total=len(refs)))
-                if not left:
+                view.show(snapshot(local.pool, states, total=len(refs)))
+                if all(state is None or state.status.final for state in states):
                     break
                 time.sleep(_TICK_SECONDS)
         say("all watched runs are over")
+
+
+def _refs(pool: Pool, names: list[str] | tuple[str, ...]) -> list[RunRef]:
+    if names:
+        return [pool.ledger.find(name) for name in names]
+    return [state.ref for state in pool.ledger.runs() if not state.status.final]
+
+
+def _quietly(_: str) -> None:
+    """For commands that only look: how they get at the pool is of no interest."""
 
 
 def status(json: Json = False) -> None:
@@ -57,10 +71,10 @@ def status(json: Json = False) -> None:
 
     Example: [bold]scrimmage status[/bold]
     """
-    from producer.local import connected
+    from producer.local import any_pool
     from producer.recovery import situation
 
-    with connected(Settings.load()) as local:
+    with any_pool(Settings.load(), _quietly) as local:
         rows = situation(local.settings, local.pool)
     if json:
         print_json({"runs": [row.model_dump(mode="json") for row in rows]})
@@ -79,17 +93,18 @@ def resume(json: Json = False) -> None:
 
     Example: [bold]scrimmage resume[/bold]
     """
-    from producer.cli.play import show
+    from producer.archive import Archive
+    from producer.cli.scorecard import account, show
     from producer.local import any_pool
     from producer.recovery import resume_all
 
     settings = Settings.load()
-    with any_pool(settings, say) as local:
-        played = resume_all(local.settings, local.pool, progress, say)
-    if not played.total:
-        say("nothing was in flight")
-    if played.total or json:
-        show(played, json)
+    with account(json) as played, any_pool(settings, say) as local:
+        resume_all(local, progress, say, played)
+        if not played.total:
+            say("nothing was in flight")
+        if played.total or json:
+            show(played, Archive(settings.archive), json)
 
 
 def finish(run: RunName, json: Json = False) -> None:
@@ -97,23 +112,39 @@ def finish(run: RunName, json: Json = False) -> None:
 
     Example: [bold]scrimmage finish run_x1Y2z3[/bold]
     """
-    from producer.cli.play import show
+    from producer.archive import Archive
+    from producer.cli.scorecard import account, show
     from producer.local import any_pool
     from producer.recovery import finish_now
 
     settings = Settings.load()
-    with any_pool(settings, say) as local:
-        played = finish_now(local.settings, local.pool, local.pool.ledger.find(run), progress)
-    show(played, json)
+    archive = Archive(settings.archive)
+    with account(json) as played, any_pool(settings, say) as local:
+        ref = _held(local.pool, archive, run)
+        local.staff()
+        finish_now(local, ref, progress, played)
+        show(played, archive, json)
+
+
+def _held(pool: Pool, archive: Archive, name: str) -> RunRef:
+    """The run of this name in the ledger. Raises UsageError: it is over already, or unknown."""
+    try:
+        return pool.ledger.find(name)
+    except UsageError as unknown:
+        try:
+            over = archive.find(name)
+        except UsageError:
+            raise unknown from None
+        raise UsageError(f"{over} is over already: `scrimmage show {over.run_id}`") from None
 
 
 def refresh(run: RunName, json: Json = False) -> None:
-    """Fetch scores that arrive later (a final run's, after the organisers publish them) into the archive.
+    """Fetch scores that arrive later into the archive (a final run's, once they are published).
 
     Example: [bold]scrimmage refresh run_x1Y2z3[/bold]
     """
     from producer.archive import Archive
-    from producer.cli.play import print_rows
+    from producer.cli.scorecard import print_runs
     from producer.local import any_pool
     from producer.recovery import refreshed
     from shared.platforms import registry
@@ -121,10 +152,10 @@ def refresh(run: RunName, json: Json = False) -> None:
     settings = Settings.load()
     archive = Archive(settings.archive)
     ref = archive.find(run)
-    with any_pool(settings, say, workers=False) as local:
+    with any_pool(settings, _quietly) as local:
         platform = registry.create(ref.platform, local.settings, local.pool)
-        row = refreshed(archive, platform, ref, Deadline.after(60))
+        row = refreshed(archive, platform, ref, Deadline.after(_REFRESH_SECONDS))
     if json:
         print_json({"runs": [row.model_dump(mode="json")]})
     else:
-        print_rows([row])
+        print_runs([row], archive)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from producer.cli.output import clean, print_json, results, score, table
+from producer.cli.options import Json, RunName
+from producer.cli.output import print_json, print_text, score, table
 from shared.errors import UsageError
 from shared.models import EffectResult, Reveal, Solution
 from shared.settings import Settings
@@ -17,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def show(
-    run: Annotated[str, typer.Argument(help="run_x or arena:run_x")],
-    task: Annotated[str | None, typer.Argument(help="A task of it.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")] = False,
+    run: RunName,
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="A task of it.")] = None,
+    json: Json = False,
 ) -> None:
     """Show a run from the archive: its tasks, or one task, submitted against expected.
 
@@ -40,7 +41,7 @@ def show(
 
 
 def _print_run(found: ArchivedRun, json: bool) -> None:
-    from producer.cli.play import print_rows
+    from producer.cli.scorecard import print_rows
 
     if json:
         print_json(
@@ -48,7 +49,7 @@ def _print_run(found: ArchivedRun, json: bool) -> None:
         )
         return
     print_rows([found.summary])
-    results.print()
+    print_text()
     table(
         ("task", "level", "status", "outcome", "score", "instruction"),
         (
@@ -70,10 +71,10 @@ def _print_task(found: ArchivedRun, task: ArchivedTask, json: bool) -> None:
     if json:
         print_json({"task": task.model_dump(mode="json"), "transcript": transcript})
         return
-    results.print(f"[bold]{clean(found.summary.ref)} {clean(task.task_id)}[/bold] · {clean(task.status)}")
-    results.print(clean(task.instruction, 8000))
+    print_text(f"{found.summary.ref} {task.task_id} · {task.status}", "bold")
+    print_text(task.instruction, limit=8000)
     if task.reason:
-        results.print(f"[yellow]{clean(task.reason)}[/yellow]")
+        print_text(task.reason, "yellow")
     solution, reveal = task.solution or Solution(), task.reveal or Reveal(task_id=task.task_id)
     table(
         ("", "submitted", "expected"),
@@ -84,13 +85,13 @@ def _print_task(found: ArchivedRun, task: ArchivedTask, json: bool) -> None:
     )
     table(("source", "submitted", "expected"), _sources(solution, reveal))
     for effect in task.effects:
-        results.print(clean(f"effect {effect.effect.tool} {_value(effect.effect.args)}: {_fate(effect)}"))
+        print_text(f"effect {effect.effect.tool} {_value(effect.effect.args)}: {_fate(effect)}")
     if task.grade:
-        results.print("grade: " + clean(", ".join(task.grade.feedback) or task.grade.model_dump_json()))
+        print_text("grade: " + (", ".join(task.grade.feedback) or task.grade.model_dump_json()))
     if transcript:
-        results.print(f"\ntranscript ({len(transcript)} entries)")
+        print_text(f"\ntranscript ({len(transcript)} entries)")
         for entry in transcript:
-            results.print(clean(jsonlib.dumps(entry, ensure_ascii=False), 1000))
+            print_text(jsonlib.dumps(entry, ensure_ascii=False), limit=1000)
 
 
 def _sources(solution: Solution, reveal: Reveal) -> list[tuple[object, ...]]:

@@ -107,7 +107,7 @@ def test_status_says_what_is_held_and_what_would_be_done(playground: Playground)
         "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=600"
     )
     try:
-        running.wait_for_text("tasks ")
+        running.wait_for_text("solved ")
         rows = playground.terminal.run("status", "--json").json["runs"]
         (held,) = (row for row in rows if row["here"] == "solving")
         assert held["plan"].startswith("workers play it")
