@@ -29,8 +29,8 @@ DEFECT = "CHAOS_DEFECT"
 DEATHS = "CHAOS_DEATHS"
 """Variable with a folder for the last words of finalizers, then their steps: ``FOLDER:12,3,40``."""
 
-STEPS = 90
-"""Lines of ``workers/finish.py`` that a finalizer carries out for a run of eight tasks, and some more."""
+STEPS = 79
+"""Lines of ``workers/finish.py`` that a finalizer carries out for a run of eight tasks."""
 
 
 def _die_at_steps(folder: Path, steps: Sequence[int]) -> None:

@@ -11,7 +11,7 @@ from tests.chaos.setup import Setup
 from tests.chaos.stage import Machine, Stage
 
 
-@disturbance(Setup(tasks=16, seconds=0.7, machines=2, links="proxies"), excused=("limit",))
+@disturbance(Setup(tasks=16, seconds=0.7, machines=2, links="proxies"), excused=("limit",), quick=True)
 def machine_cut_from_redis(stage: Stage) -> None:
     """One of two machines loses Redis for longer than its leases last, and comes back."""
     ref = stage.open()
@@ -36,9 +36,7 @@ def machine_cut_from_the_platform(stage: Stage) -> None:
     link.reset()
 
 
-@disturbance(
-    Setup(tasks=16, seconds=0.7, machines=2, links="proxies"), excused=("limit",), seconds=90, quick=True
-)
+@disturbance(Setup(tasks=16, seconds=0.7, machines=2, links="proxies"), excused=("limit",), seconds=90)
 def connections_swallowed(stage: Stage) -> None:
     """One of two machines sends to Redis or platform into a black hole; old connections stay dead."""
     ref = stage.open()

@@ -19,7 +19,7 @@ WORKER_BACK, FINISHER_BACK = 15.0, 10.0
 """Seconds until a killed worker's tasks run again, and until a dead finalizer is replaced."""
 
 
-@disturbance(quick=True)
+@disturbance()
 def calm(stage: Stage) -> None:
     """Nothing happens: what the others are compared with. Every model call is settled."""
     ref = stage.open()
