@@ -1,4 +1,4 @@
-"""Processes that a command starts for a pool of its own: the workers' supervisor, and Flower.
+"""Processes that a command starts for a pool of its own: the workers' supervisor, and Flower; and its Redis.
 
 They end with the command, however it ends: their standard input is a pipe from it (``SCRIMMAGE_LIFELINE``).
 """
@@ -13,16 +13,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.deadline import Deadline
-from shared.errors import Unavailable
+from shared.errors import SettingsError, Unavailable
 from shared.settings import Settings
 
 if TYPE_CHECKING:
     from shared.pool.pool import Pool
+    from shared.pool.server import RedisServer
 
 Say = Callable[[str], None]
 
@@ -85,6 +87,29 @@ class Workers:
 def _serving(pool: Pool, before: Collection[str]) -> bool:
     roles = {beat.role for beat in pool.fleet.live() if beat.node not in before}
     return bool(roles & {"solve", "both"}) and bool(roles & {"finish", "both"})
+
+
+@contextmanager
+def kept_alive(server: RedisServer, say: Say) -> Iterator[None]:
+    """Revive an embedded Redis whenever it ends by itself: somebody kills it, memory runs out."""
+    stopping = threading.Event()
+
+    def keep() -> None:
+        while not stopping.wait(_LOOK_SECONDS):
+            if not server.alive:
+                say(f"redis ended (log {server.log}); starting it again")
+                try:
+                    server.revive()
+                except SettingsError as error:
+                    say(str(error))
+
+    keeper = threading.Thread(target=keep, name="redis", daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        keeper.join()
 
 
 def start_flower(settings: Settings, say: Say) -> subprocess.Popen[bytes]:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from producer.children import Say, Workers, start_flower, stop
+from producer.children import Say, Workers, kept_alive, start_flower, stop
 from producer.interrupt import Interrupted
 from shared.deadline import Deadline
 from shared.errors import SettingsError
@@ -106,6 +106,7 @@ def local_pool(
         if settings.redis_url is None:
             began = time.monotonic()
             server = stack.enter_context(RedisServer.start(settings.data / "redis"))
+            stack.enter_context(kept_alive(server, say))
             settings = settings.model_copy(update={"redis_url": server.url})
             say(f"redis    {server.url} ({(time.monotonic() - began) * 1000:.0f} ms, log {server.log})")
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import threading
 from pathlib import Path
 
@@ -33,6 +34,17 @@ def test_another_command_of_the_folder_finds_the_pool_once_it_has_workers(tmp_pa
             assert found is not None
             assert found.redis_url == local.settings.redis_url
     assert running_pool(settings(tmp_path)) is None
+
+
+def test_a_redis_that_is_killed_is_started_again_with_its_data(tmp_path: Path) -> None:
+    said: list[str] = []
+    with local_pool(settings(tmp_path), said.append, workers=False) as local:
+        patient = local.pool.redis
+        patient.do(lambda client: client.set("kept", "yes"))
+        patient.do(lambda client: client.waitaof(1, 0, 5000))
+        os.kill(patient.do(lambda client: int(client.info()["process_id"])), signal.SIGKILL)
+        assert patient.do(lambda client: client.get("kept")) == "yes"
+        assert any("redis ended" in line for line in said)
 
 
 def test_what_a_crashed_pool_left_is_not_taken_for_a_running_one(tmp_path: Path) -> None:
