@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 CLOSING_SECONDS, CLOSING_PART = 15.0, 0.1
 """Time of a task that its solver does not get, whichever is less: it is for effects and report."""
 
+LAST_SECONDS, LAST_PART = 20.0, 0.2
+"""Likewise, time of a solver that its model calls do not get: for its last word if the model stays silent."""
+
 LONGEST_PAUSE = 86_400.0
 """Seconds of a come-back, at most."""
 
@@ -65,10 +68,10 @@ class Asking:
         self._transcript = transcript
         self._run = held.lease.run
         self._task = held.lease.task
-        left = held.lease.seconds_left
-        self._deadline = Deadline.after(left - min(CLOSING_SECONDS, left * CLOSING_PART))
+        self._deadline = _sooner(held.lease.seconds_left, CLOSING_SECONDS, CLOSING_PART)
+        until = _sooner(self._deadline.left(), LAST_SECONDS, LAST_PART)
         # Without a reference to itself: a cycle would keep the run's tasks until a full collection.
-        self._model = cache(partial(worker.models.of, held.lease, self._deadline, transcript))
+        self._model = cache(partial(worker.models.of, held.lease, until, transcript))
         self._workspace: Workspace | None = None
         self._opened = False
 
@@ -91,6 +94,7 @@ class Asking:
             model=self._model,
             deadline=self._deadline,
             transcript=self._transcript,
+            closing=self._held.lease.seconds_left < self._held.lease.request.task_seconds - 1,
             library=self._library,
             once=self._once,
             effects=results,
@@ -172,6 +176,11 @@ class Asking:
         for note in checked.notes:
             self._transcript.add("source_checked", source=note.source.wire(), why=note.why)
         return solution.model_copy(update={"sources": checked.sources})
+
+
+def _sooner(left: float, seconds: float, part: float) -> Deadline:
+    """So many seconds before what is left, or a part of it before, whichever is later."""
+    return Deadline.after(left - min(seconds, left * part))
 
 
 @contextmanager

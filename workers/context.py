@@ -117,6 +117,7 @@ class TaskContext:
             platform refused an effect and the solver is called once more. Effects of the second solution
             are carried out in addition, except those that were done already.
         deadline: time left for this task. Every wait of a solver must honour it.
+        closing: True where the run ends with the task's time: whoever waits must be back before.
         state: what this solver gave to ComeBack last time; empty on the first call.
     """
 
@@ -128,6 +129,7 @@ class TaskContext:
         model: Callable[[], Model | None],
         deadline: Deadline,
         transcript: Transcript,
+        closing: bool = True,
         library: Callable[[], Workspace | None] = lambda: None,
         once: Callable[[str, Callable[[], str]], str] = lambda _, make: make(),
         effects: Sequence[EffectResult] = (),
@@ -136,6 +138,7 @@ class TaskContext:
         self.tools = tools
         self.effects = tuple(effects)
         self.deadline = deadline
+        self.closing = closing
         self.state: JsonObject = dict(state or {})
         self._workspace = workspace
         self._model = model

@@ -79,6 +79,24 @@ def test_a_minute_without_the_model_in_mid_run_loses_nothing(
 
 
 @pytest.mark.optin
+@pytest.mark.parametrize("after", ["seconds", "none"])
+def test_without_a_model_all_run_long_every_task_is_submitted_in_the_end(
+    terminal: Terminal, model: ModelEmulator, after: str
+) -> None:
+    """It asks for a pause that is longer than the run, or for none."""
+    if after == "seconds":
+        model.control("conduct", down=3600)
+    else:
+        model.control("conduct", most_open=1, limited=1.0)
+    ended = terminal.run("run", "--solver", "agent", "--budget", "75", "--json", seconds=150)
+    assert ended.code == 0, ended.err
+    (row,) = ended.json["runs"]
+    assert (row["tasks_submitted"], row["failures"]) == (30, [])
+    assert row["accuracy"] > 0.2, "what baseline makes of the tasks"
+    print({name: row[name] for name in ("wall_seconds", "accuracy", "cost_usd")})
+
+
+@pytest.mark.optin
 def test_every_prompt_of_a_run_begins_alike_whichever_process_makes_it(
     terminal: Terminal, model: ModelEmulator
 ) -> None:

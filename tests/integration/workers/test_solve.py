@@ -10,7 +10,9 @@ import pytest
 from shared.errors import DeadlinePassed, LeaseLost, NotAuthorised, Unavailable
 from shared.models import Run, Solution, TaskStatus
 from shared.pool.pool import Pool
+from tests.support import model_solvers
 from tests.support.playing import finish_one, open_toy, solve_one, state_of, toy_settings, wait_for
+from tests.support.scripted import ScriptedServer, hang
 from tests.support.toy_platform import ToyPlatform
 from workers.worker import Worker
 
@@ -165,6 +167,19 @@ def test_a_pause_that_outlasts_the_run_is_cut_so_that_the_task_is_played_once_mo
     monkeypatch.setattr(platform(worker), "call_tool", down)
     solve_one(worker, run, "4", "calling")
     assert task(pool, run).due <= state_of(pool, run).now + 10
+
+
+def test_a_model_that_never_answers_leaves_its_solver_time_for_a_last_word(redis_url):
+    with ScriptedServer() as endpoint:
+        endpoint.on("POST", "/chat/completions", forever=hang)
+        settings = toy_settings(redis_url, model_url=endpoint.url, model="m", model_key="k")
+        worker = Worker(settings.model_copy(update={"solvers": model_solvers.SETTING}))
+        run = open_toy(worker.pool, "undaunted", task_seconds=2.0)
+        solve_one(worker, run, "4", "undaunted")
+        worker.close()
+    solution = task(worker.pool, run).solution
+    assert solution is not None
+    assert 0.1 < solution.answer < 0.5
 
 
 def test_a_solver_that_wraps_an_infrastructure_failure_is_not_blamed(worker, pool, monkeypatch):

@@ -37,7 +37,11 @@ MOST_RUNS = 8
 """Prompts of so many runs are kept in a process."""
 
 LAST_SECONDS = 8.0
-"""With less time left no further model call is begun, nor waited for: what is there is submitted."""
+"""With less time left no further model call is begun: what is there is submitted."""
+
+LAST_WORD = 40.0
+"""Seconds before a run's end from which a model that is away is waited for no more: all tasks that waited are
+then played at the same time, and each must still have its turn."""
 
 MOST_ROOM = 4
 """An answer that was cut off gets up to so many times the length of a plan."""
@@ -150,9 +154,9 @@ class Attempt:
                     self._settled,
                 )
         except (Unavailable, NotAuthorised, SettingsError) as error:
-            if self._context.deadline.left() > LAST_SECONDS:
+            if not self._context.closing or self._context.deadline.left() > LAST_WORD:
                 raise  # the task waits for the model and comes back
-            self._context.log("no time left to wait", reason=str(error))
+            self._context.log("no time left to wait for the model", reason=str(error))
         except (CapReached, DeadlinePassed, Refused) as error:
             self._context.log("no further model calls", reason=str(error))
         return self._decision()

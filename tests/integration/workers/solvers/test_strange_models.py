@@ -50,7 +50,7 @@ def solve(pool: Pool, endpoint: ScriptedServer) -> Iterator[Callable[..., Soluti
     """Play the question; the model is the scripted endpoint."""
     played: list[Playing] = []
 
-    def solve(seconds: float = 30.0, **values: Any) -> Solution:
+    def solve(seconds: float = 60.0, **values: Any) -> Solution:
         playing_ = playing(pool, endpoint.url, settings={"model_price": "1/2"}, **values)
         playing_.seconds = seconds
         played.append(playing_)
@@ -240,4 +240,4 @@ def test_a_model_that_is_away_is_waited_for_until_there_is_no_time_left(
         solve()
     with pytest.raises(error):
         solve(run_id="run_2")
-    assert solve(seconds=4.0, run_id="run_3").outcome
+    assert solve(seconds=30.0, run_id="run_3").outcome
