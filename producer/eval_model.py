@@ -12,7 +12,8 @@ import httpx
 from pydantic import SecretStr
 
 from producer.health import Check
-from shared.platforms.http import is_loopback, printable
+from shared.platforms.answer import printable
+from shared.platforms.origin import is_loopback
 from shared.settings import Settings
 
 _SECONDS = 30.0

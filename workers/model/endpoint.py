@@ -20,7 +20,8 @@ import structlog
 from shared.deadline import Deadline
 from shared.errors import NotAuthorised, Refused, SettingsError
 from shared.models import JsonObject
-from shared.platforms.http import is_loopback, printable
+from shared.platforms.answer import printable
+from shared.platforms.origin import is_loopback
 from shared.platforms.retry import http_date, retry_after
 from workers.model.answer import Answer
 from workers.model.completion import Completion

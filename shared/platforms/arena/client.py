@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from shared.deadline import Deadline
 from shared.models import Kind, RunRef, Solution
+from shared.platforms.answer import Answer
 from shared.platforms.arena.models import (
     Manifest,
     Me,
@@ -25,7 +26,7 @@ from shared.platforms.arena.models import (
     ToolAnswer,
     Tools,
 )
-from shared.platforms.http import Answer, Http, segment
+from shared.platforms.http import Http, segment
 from shared.pool.bucket import Lane
 
 PAGES = 50

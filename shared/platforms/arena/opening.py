@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from shared.deadline import Deadline
 from shared.errors import Conflict, DeadlinePassed, Refused, Unavailable, Unclear
 from shared.models import Kind, Run, RunRef, RunRequest
+from shared.platforms.answer import Answer
 from shared.platforms.arena.client import ArenaClient
 from shared.platforms.arena.models import RunSummary
-from shared.platforms.http import Answer
 from shared.pool.pool import Pool
 
 OPEN_SECONDS = 120.0

@@ -39,6 +39,7 @@ from shared.platforms.arena.scoring import cost_score, final_score
 from shared.platforms.arena.submitting import AT_ONCE, Submitter
 from shared.platforms.base import Limits, Prepared, Standing
 from shared.platforms.http import Http
+from shared.platforms.origin import Origin
 from shared.pool import keys
 from shared.pool.bucket import Bucket
 from shared.pool.listings import Listing, Listings
@@ -78,12 +79,14 @@ class ArenaPlatform:
         self._pool = pool
         self._client = ArenaClient(
             Http(
-                settings.arena_url,
-                name=self.name,
-                headers=lambda: {"Authorization": f"Bearer {self._key()}"},
+                Origin(
+                    settings.arena_url,
+                    name=self.name,
+                    headers=lambda: {"Authorization": f"Bearer {self._key()}"},
+                    connections=settings.threads + AT_ONCE,
+                    timeout=settings.http_timeout,
+                ),
                 bucket=self._bucket,
-                connections=settings.threads + AT_ONCE,
-                timeout=settings.http_timeout,
                 sleep=sleep,
             )
         )

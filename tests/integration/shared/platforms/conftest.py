@@ -8,6 +8,7 @@ import pytest
 from shared.models import Limits
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.platforms.http import Http
+from shared.platforms.origin import Origin
 from shared.pool.bucket import Bucket
 from shared.pool.connection import Patient, connect
 from shared.pool.pool import Pool
@@ -66,15 +67,15 @@ def make_http(bucket: RecordingBucket, waits: list[float]) -> Iterator[MakeHttp]
     """Makes a client with a key, whose back-off takes no time but is written down."""
     made: list[Http] = []
 
-    def make(origin: str, key: str = KEY, **options: object) -> Http:
-        defaults: dict[str, object] = {"connections": 40, "timeout": 5.0, "sleep": waits.append}
-        http = Http(
-            origin,
+    def make(url: str, key: str = KEY, timeout: float = 5.0, **options: object) -> Http:
+        origin = Origin(
+            url,
             name="arena",
             headers=lambda: {"Authorization": f"Bearer {key}"},
-            bucket=lambda: bucket,
-            **(defaults | options),  # type: ignore[arg-type]
+            connections=40,
+            timeout=timeout,
         )
+        http = Http(origin, bucket=lambda: bucket, **({"sleep": waits.append} | options))  # type: ignore[arg-type]
         made.append(http)
         return http
 

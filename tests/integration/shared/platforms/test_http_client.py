@@ -176,7 +176,7 @@ def test_as_many_requests_run_at_once_as_there_are_threads(
         return reply({})(connection)
 
     server.on("GET", "/me", forever=meet)
-    http = make_http(server.url, connections=40)
+    http = make_http(server.url)
     with ThreadPoolExecutor(40) as threads:
         for answer in [threads.submit(get, http) for _ in range(40)]:
             assert answer.result() == {}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.platforms.http import printable
+from shared.platforms.answer import printable
 from shared.platforms.retry import LONGEST_PAUSE, LONGEST_WAIT, back_off, http_date, retry_after
 
 NOW = 1_790_000_000.0
