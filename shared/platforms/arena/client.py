@@ -15,14 +15,13 @@ from pydantic import JsonValue
 from shared.deadline import Deadline
 from shared.models import Kind, RunRef, Solution
 from shared.platforms.answer import Answer
+from shared.platforms.arena.manifests import Manifest, TaskManifest
 from shared.platforms.arena.models import (
-    Manifest,
     Me,
     RunFields,
     Runs,
     RunSummary,
     Submitted,
-    TaskManifest,
     ToolAnswer,
     Tools,
 )

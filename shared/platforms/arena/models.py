@@ -1,114 +1,29 @@
-"""What the Harness Arena sends, as types (Harness Arena Task API v1, "Endpoints" and the sections after it).
-
-The text leaves much open, so reading is liberal: unknown fields are ignored, a field that is missing, null or
-of another type is None, an item of a list that has no usable id is left out, and an answer may sit in one
-more envelope (``{"data": {…}}``). Only what nothing works without is demanded. Where that is missing,
-``read`` raises ValueError, and the client takes the answer for a malformed one.
+"""What the Harness Arena says of account, tools and runs (Harness Arena Task API v1, "Endpoints" and the
+sections after it). ``wire`` says how liberally it is read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from contextlib import suppress
-from datetime import UTC, datetime
 from typing import Annotated, Any, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    JsonValue,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
-    model_validator,
+from pydantic import BeforeValidator, Field, JsonValue, model_validator
+
+from shared.models import Grade, Kind, Reveal, Run, RunView, Scorecard, Task, TaskView
+from shared.platforms.arena.wire import (
+    LENIENT,
+    Count,
+    Flag,
+    Id,
+    Moment,
+    Number,
+    Objects,
+    TaskId,
+    Text,
+    Whole,
+    Wire,
+    items,
 )
-
-from shared.models import Grade, JsonObject, Kind, Reveal, Run, RunView, Scorecard, Task, TaskView
-
-_ENVELOPES = ("data", "result", "response", "payload", "run", "grade")
-
-
-def _or_none(value: Any, handler: ValidatorFunctionWrapHandler) -> Any:
-    try:
-        return handler(value)
-    except ValueError:
-        return None
-
-
-def _usable(model: type[BaseModel]) -> BeforeValidator:
-    """Of a list (or of ``{id: item}``, or null) the items that ``model`` can read."""
-
-    def usable(value: Any) -> Any:
-        if value is None:
-            return []
-        items = value.values() if isinstance(value, dict) else value
-        if not isinstance(items, Iterable) or isinstance(items, str):
-            raise ValueError("is not a list")
-        kept = []
-        for item in items:
-            with suppress(ValidationError):
-                kept.append(model.model_validate(item))
-        return kept
-
-    return BeforeValidator(usable)
-
-
-def _objects(value: Any) -> list[JsonObject]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def _aware(moment: datetime) -> datetime:
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _lower(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
-
-
-_LENIENT = WrapValidator(_or_none)
-Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._~+@-]{0,127}$")]
-TaskId = Annotated[str, Field(pattern=r"^[^|\x00-\x1f\x7f]{1,200}$")]
-"""Whatever a job can carry (``shared.pool.jobs``): a task that is left out is lost."""
-Sha256 = Annotated[str, BeforeValidator(_lower), Field(pattern=r"^[0-9a-f]{64}$")]
-Number = Annotated[Annotated[float, Field(allow_inf_nan=False)] | None, _LENIENT]
-Count = Annotated[Annotated[int, Field(ge=0)] | None, _LENIENT]
-Whole = Annotated[int | None, _LENIENT]
-Flag = Annotated[bool | None, _LENIENT]
-Text = Annotated[str | None, _LENIENT]
-Moment = Annotated[Annotated[datetime, AfterValidator(_aware)] | None, _LENIENT]
-Objects = Annotated[list[JsonObject], BeforeValidator(_objects)]
-
-
-class Wire(BaseModel):
-    """Base of the models: immutable, ignores what it does not know, reads 7 as "7" where text is wanted."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
-
-    @classmethod
-    def read(cls, data: JsonValue) -> Self:
-        """Read an answer. Raises ValueError that names the field which is missing or wrong."""
-        opened = _without_envelope(data, set(cls.model_fields))
-        try:
-            return cls.model_validate(opened)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            where = ".".join(str(part) for part in first["loc"]) or "the answer"
-            said = f" (it says: {opened['error']})" if isinstance(opened, dict) and "error" in opened else ""
-            raise ValueError(f"{where}: {first['msg']}{said}") from None
-
-
-def _without_envelope(data: JsonValue, fields: set[str]) -> JsonValue:
-    """What an envelope holds, together with what lies beside it (``{"run": {…}, "tasks": […]}``)."""
-    if isinstance(data, dict):
-        for name in _ENVELOPES:
-            inner = data.get(name)
-            if name not in fields and isinstance(inner, dict) and fields & inner.keys():
-                return {**data, **inner}
-    return data
 
 
 class Team(Wire):
@@ -125,8 +40,8 @@ class FinalWindow(Wire):
 class Me(Wire):
     """``GET /me``."""
 
-    team: Annotated[Team | None, _LENIENT] = None
-    final_window: Annotated[FinalWindow | None, _LENIENT] = None
+    team: Annotated[Team | None, LENIENT] = None
+    final_window: Annotated[FinalWindow | None, LENIENT] = None
     final_run_used: Flag = None
 
 
@@ -139,7 +54,7 @@ class ToolSpec(Wire):
 class Tools(Wire):
     """``GET /tools``; a bare list is read too."""
 
-    tools: Annotated[list[ToolSpec], _usable(ToolSpec)]
+    tools: Annotated[list[ToolSpec], items(ToolSpec)]
 
     @model_validator(mode="before")
     @classmethod
@@ -173,7 +88,7 @@ class GradeFields(Wire):
     constraints_ok: Flag = None
     sources_hit: Count = None
     sources_expected: Count = None
-    feedback: Annotated[tuple[str, ...] | None, _LENIENT] = None
+    feedback: Annotated[tuple[str, ...] | None, LENIENT] = None
 
     def grade(self) -> Grade | None:
         """The grade, None where nothing is known of it."""
@@ -204,7 +119,7 @@ class TaskDetail(Wire):
     level: Whole = None
     submitted: Flag = None
     tool_calls: Count = None
-    grade: Annotated[GradeFields | None, BeforeValidator(_grade), _LENIENT] = None
+    grade: Annotated[GradeFields | None, BeforeValidator(_grade), LENIENT] = None
     expected_outcome: Text = None
     expected_answer: JsonValue = None
     expected_sources: Objects = Field(default_factory=list)
@@ -253,7 +168,7 @@ class RunFields(Wire):
     final_score: Number = None
     tasks_submitted: Count = None
     tasks_total: Count = None
-    tasks: Annotated[list[TaskDetail], _usable(TaskDetail)] = Field(default_factory=list)
+    tasks: Annotated[list[TaskDetail], items(TaskDetail)] = Field(default_factory=list)
 
     @property
     def over(self) -> bool:
@@ -329,7 +244,7 @@ class RunSummary(RunFields):
 class Runs(Wire):
     """``GET /runs``; a bare list is read too. The text says nothing of paging: the usual hints are kept."""
 
-    runs: Annotated[list[RunSummary], _usable(RunSummary)]
+    runs: Annotated[list[RunSummary], items(RunSummary)]
     next: Text = None
     next_cursor: Text = None
     has_more: Flag = None
@@ -338,48 +253,3 @@ class Runs(Wire):
     @classmethod
     def _bare_list(cls, value: Any) -> Any:
         return {"runs": value} if isinstance(value, list) else value
-
-
-class FileInfo(Wire):
-    path: str
-    sha256: Sha256
-    size: Count = None
-
-
-def _paths(value: Any) -> Any:
-    """``{path: sha256}``, the form of the run's manifest, as a list of files."""
-    return (
-        [{"path": path, "sha256": sha} for path, sha in value.items()] if isinstance(value, dict) else value
-    )
-
-
-Files = Annotated[list[FileInfo], _usable(FileInfo), BeforeValidator(_paths)]
-
-
-class TaskManifest(Wire):
-    """``GET …/tasks/{task_id}/manifest``: one task's files in their current state."""
-
-    files: Files
-
-
-class TaskFiles(Wire):
-    task_id: TaskId
-    files: Files = Field(default_factory=list)
-
-
-class BlobInfo(Wire):
-    sha256: Annotated[Sha256 | None, _LENIENT] = None
-    size: Count = None
-
-
-class Manifest(Wire):
-    """``GET /runs/{run_id}/manifest``: the run's distinct files, and where each task has them."""
-
-    blobs: Annotated[list[BlobInfo], _usable(BlobInfo)] = Field(default_factory=list)
-    tasks: Annotated[list[TaskFiles], _usable(TaskFiles)] = Field(default_factory=list)
-
-    def sizes(self) -> dict[str, int]:
-        return {blob.sha256: blob.size for blob in self.blobs if blob.sha256 and blob.size is not None}
-
-    def by_task(self) -> dict[str, dict[str, str]]:
-        return {task.task_id: {file.path: file.sha256 for file in task.files} for task in self.tasks}

@@ -7,18 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.models import Kind
-from shared.platforms.arena.models import (
-    Manifest,
-    Me,
-    RunFields,
-    Runs,
-    RunSummary,
-    Submitted,
-    TaskManifest,
-    ToolAnswer,
-    Tools,
-    Wire,
-)
+from shared.platforms.arena.manifests import Manifest, TaskManifest
+from shared.platforms.arena.models import Me, RunFields, Runs, RunSummary, Submitted, ToolAnswer, Tools
+from shared.platforms.arena.wire import Wire
 
 SHA = "ab" * 32
 SUMMARY = {
