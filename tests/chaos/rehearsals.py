@@ -78,7 +78,7 @@ def _kill_again_and_again(command: Running, chance: random.Random) -> list[str]:
     redis_falls = chance.randrange(KILLS)
     for number in range(KILLS):
         time.sleep(chance.uniform(1, 3))
-        workers = dict(_named(command, "celery", "workers.supervise"))
+        workers = dict(_named(command, "workers.process", "workers.supervise"))
         victims = [chance.choice(sorted(workers))] if workers else []
         kill([workers[name] for name in victims])
         if number == redis_falls:
@@ -97,7 +97,7 @@ def _named(command: Running, *words: str) -> Iterator[tuple[str, psutil.Process]
                 line = " ".join(process.cmdline())
                 for word in words:
                     if word in line:
-                        node = line.partition("--hostname ")[2].partition("-")[0]
+                        node = line.partition("workers.process ")[2].partition("-")[0]
                         yield f"{node or word} {process.pid}", process
 
 
