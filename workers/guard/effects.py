@@ -27,7 +27,9 @@ from workers.guard.hard_rules import HardRules
 
 DRAFTS = "/drafts/"
 
-_ADDRESS = re.compile(r"[\w.+-]+@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
+ADDRESS = re.compile(r"[\w.+-]+@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
+"""A mail address; group 1 is its domain."""
+
 _PERSONAL = {
     "a telephone number": re.compile(r"(?<![\w-])\+\d{1,3}[ /-]?\(?\d[\d ()/-]{6,}\d"),
     "an account number": re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,4})?\b"),
@@ -91,7 +93,7 @@ def _file(effect: Effect, rules: HardRules) -> Verdict:
 def _mail(effect: Effect, rules: HardRules) -> Verdict:
     to = effect.args["to"]
     recipients = " ".join(map(str, to)) if isinstance(to, list) else str(to)
-    domains = {match.group(1).lower() for match in _ADDRESS.finditer(recipients)}
+    domains = {match.group(1).lower() for match in ADDRESS.finditer(recipients)}
     if not domains:
         return Verdict(False, "recipient-is-an-address", f"no e-mail address in {recipients!r:.80}")
     outside = {domain for domain in domains if not _vouched_for(domain, rules)}
@@ -129,7 +131,7 @@ def _personal(effect: Effect, rules: HardRules, recipients: str) -> str | None:
     """Names the kind of personal data in an outgoing text, None where there is none."""
     for name in ("subject", "body", "content"):
         text = str(effect.args.get(name, ""))
-        for match in _ADDRESS.finditer(text):
+        for match in ADDRESS.finditer(text):
             if match.group() not in recipients and not _vouched_for(match.group(1).lower(), rules):
                 return "a private e-mail address"
         for kind, pattern in _PERSONAL.items():

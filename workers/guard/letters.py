@@ -11,13 +11,12 @@ from collections.abc import Collection, Iterator
 
 from shared.models import Effect
 from workers.desk import mentions
-from workers.guard.effects import Guard, Verdict
+from workers.guard.effects import ADDRESS, Guard, Verdict
 from workers.guard.wording import Demand, demands, sentences
 
 _HEADER = re.compile(
     r"(from|to|cc|bcc|subject|date|sent|received|reply-to|message-id)\s*:\s*(.*)", re.IGNORECASE
 )
-_ADDRESS = re.compile(r"[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+")
 _DOMAIN = re.compile(r"(?<![\w@.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w/.])/[\w./-]*\w")
 _PRIVATE = re.compile(
@@ -70,9 +69,13 @@ class Letter:
                 name = path if "." in path.rpartition("/")[2] else f"{path}/it"
                 yield Effect(tool="write", args={"path": name, "content": ""})
         elif kind == "send":
-            near = [_ADDRESS.findall(text) for text in (clause, sentence, self.text)]
-            for address in next(filter(None, near), _ADDRESS.findall(" ".join(self._senders))):
+            near = [_addresses(text) for text in (clause, sentence, self.text)]
+            for address in next(filter(None, near), _addresses(" ".join(self._senders))):
                 yield Effect(tool="send_message", args={"to": address, "subject": "", "body": ""})
+
+
+def _addresses(text: str) -> list[str]:
+    return [match.group() for match in ADDRESS.finditer(text)]
 
 
 def _operation(kind: str, what: str, name: str) -> Effect:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from shared.documents.paths import extension
 from shared.models import Effect, Source
 from workers.desk import Desk, Row, mentions
+from workers.guard import operations
 from workers.guard.effects import Guard
 from workers.guard.letters import Letter
 from workers.guard.wording import Wording
@@ -31,7 +32,6 @@ _HEAD = 5
 """A text's title stands in one of its first so many blocks."""
 _CONFINING = frozenset({"quarantine", "release"})
 """Asked for in each other's words: "strike it off the quarantine"."""
-_TEXTS = frozenset({"op", "ops", "text", "subject", "body", "content"})
 _EVERY = re.compile(r"\b(?:all|every|each|any)\b", re.IGNORECASE)
 
 
@@ -85,35 +85,37 @@ class Request:
             found: results of the plan's steps that looked into the workspace.
         """
         known = json.dumps([*found], ensure_ascii=False)
-        singles = [[(single, self._forbidden(single)) for single in _singles(effect)] for effect in effects]
-        foreign = any(no is not None and not no.called_for for listed in singles for _, no in listed)
+        parts = [
+            [(single, self._forbidden(single)) for single in operations.singles(effect)] for effect in effects
+        ]
+        foreign = any(no is not None and not no.called_for for listed in parts for _, no in listed)
         kinds = self._wording.narrow | (self._wording.wide & _FOUND) if foreign else self._wording.wide
         kept: list[Effect] = []
         refusals = [self.breach] if self.breach else []
-        for effect, listed in zip(effects, singles, strict=True):
+        for effect, listed in zip(effects, parts, strict=True):
             good = []
             for single, forbidden in listed:
                 if refusal := forbidden or self._uncalled(single, kinds, known):
                     refusals.append(refusal)
                 else:
                     good.append(single)
-            kept += _joined(effect, good)
+            kept += operations.joined(effect, good)
         return Weighed(tuple(kept), tuple(refusals))
 
     def _forbidden(self, effect: Effect) -> Refusal | None:
         verdict = self._guard.check(effect)
         if verdict.allowed:
             return None
-        kind = _kind(effect)
+        kind = operations.kind(effect)
         asked = self._wording.narrow & (_CONFINING if kind in _CONFINING else {kind})
         asked |= self._wording.wide & {kind} & {"send"}
-        named = any(mentions(self._spoken, subject) for subject in _subjects(effect))
+        named = any(mentions(self._spoken, subject) for subject in operations.subjects(effect))
         called_for = bool(asked) and named and verdict.source is not None
         return Refusal(verdict.rule, verdict.reason, called_for, verdict.source)
 
     def _uncalled(self, effect: Effect, kinds: Collection[str], known: str) -> Refusal | None:
         """Why the task does not call for an effect that no hard rule forbids."""
-        kind = _kind(effect)
+        kind = operations.kind(effect)
         if kind == "note" and kinds:
             return None
         if kind not in kinds:
@@ -123,7 +125,7 @@ class Request:
         if kind == "write":
             return None
         alone = kind in {"quarantine", "release"} and not _EVERY.search(self.instruction)
-        for subject in _subjects(effect):
+        for subject in operations.subjects(effect):
             led = self._refers({subject}) or (not alone and self._leads(subject, known))
             if not mentions(self._spoken, subject) and not led:
                 return Refusal("unknown-subject", f"nothing that the task names leads to {subject}")
@@ -188,46 +190,3 @@ class Request:
     @cached_property
     def _rows(self) -> Sequence[Row]:
         return [row for register in self._desk.registers for row in register]
-
-
-def _singles(effect: Effect) -> Iterator[Effect]:
-    """An effect as one per operation."""
-    operations = effect.args.get("ops")
-    if not isinstance(operations, list):
-        yield effect
-        return
-    for operation in operations:
-        yield Effect(tool=effect.tool, args={**effect.args, "ops": [operation]})
-
-
-def _joined(effect: Effect, good: Sequence[Effect]) -> list[Effect]:
-    """The operations that remain as one effect; a note beside nothing was not asked for."""
-    if not isinstance(effect.args.get("ops"), list):
-        return [*good]
-    if all(_kind(single) == "note" for single in good):
-        return []
-    operations: list[JsonValue] = []
-    for single in good:
-        listed = single.args["ops"]
-        assert isinstance(listed, list)
-        operations += listed
-    return [Effect(tool=effect.tool, args={**effect.args, "ops": operations})]
-
-
-def _kind(effect: Effect) -> str:
-    operations = effect.args.get("ops")
-    if isinstance(operations, list):
-        first = operations[0] if operations else None
-        return str(first.get("op", "")).lower() if isinstance(first, dict) else ""
-    if "to" in effect.args:
-        return "send"
-    return "write" if "path" in effect.args else effect.tool
-
-
-def _subjects(effect: Effect) -> Iterator[str]:
-    operations = effect.args.get("ops")
-    for part in operations if isinstance(operations, list) else [effect.args]:
-        if isinstance(part, dict):
-            for key, value in part.items():
-                if key not in _TEXTS and isinstance(value, str):
-                    yield value
