@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,8 @@ from workers.solvers.agent.plan import (
 from workers.solvers.agent.results import Results
 
 MOST_ROWS = 2000
+MOST_BYTES = 200_000
+"""Of an answer, or of an effect's arguments."""
 
 _PLACES = ("path", "line", "record", "sheet", "row")
 
@@ -99,7 +102,7 @@ class Execution:
             with self._blaming(f"step {number} ({step.kind}{f', {step.name}' if step.name else ''})"):
                 self._step(step)
         with self._blaming("answer"):
-            answer = shaped(self._results.value(self._plan.answer), self._plan.form)
+            answer = _sendable(shaped(self._results.value(self._plan.answer), self._plan.form))
         with self._blaming("effects"):
             effects = tuple(self._effect(wanted.tool, wanted.args) for wanted in self._plan.effects)
         return self._done(answer, effects)
@@ -107,7 +110,7 @@ class Execution:
     def _so_far(self) -> Done:
         """What was found before a failure; with the answer, where it rests on that alone."""
         try:
-            return self._done(shaped(self._results.value(self._plan.answer), self._plan.form))
+            return self._done(_sendable(shaped(self._results.value(self._plan.answer), self._plan.form)))
         except ToolError:
             return self._done()
 
@@ -161,7 +164,7 @@ class Execution:
 
     def _find(self, step: FindStep) -> JsonValue:
         blocks = self._blocks(step.path)
-        found = captures([block.text for block in blocks], self._results.value(step.pattern))  # type: ignore[arg-type]
+        found = captures([block.text for block in blocks], self._pattern(step.pattern))
         if not found:
             raise ToolError(f"{step.path}: nothing matches {step.pattern!r}")
         for index, _ in found if step.all else found[:1]:
@@ -172,7 +175,7 @@ class Execution:
 
     def _look(self, step: LookStep) -> JsonValue:
         path = self._known(step.path)
-        found = captures([self._means.look(path)], self._results.value(step.pattern))  # type: ignore[arg-type]
+        found = captures([self._means.look(path)], self._pattern(step.pattern))
         if not found:
             raise ToolError(f"{path}: nothing that is seen matches {step.pattern!r}")
         if step.cite:
@@ -196,9 +199,15 @@ class Execution:
         return value
 
     def _effect(self, tool: str, args: dict[str, JsonValue]) -> Effect:
-        filled = self._results.value(dict(args))
+        filled = _sendable(self._results.value(dict(args)))
         assert isinstance(filled, dict)
         return Effect(tool=tool, args=filled)
+
+    def _pattern(self, written: str) -> str:
+        value = self._results.value(written)
+        if isinstance(value, list | dict) or value is None:
+            raise ToolError(f"pattern: {written} is no text")
+        return str(value)
 
     def _blocks(self, path: str) -> Sequence[Block]:
         document = self._means.workspace.document(path)
@@ -218,7 +227,10 @@ class Execution:
 
 
 class _Blame:
-    """Turns a ToolError inside into StepFailed, with the place in the plan."""
+    """Turns a ToolError inside into StepFailed, with the place in the plan.
+
+    Plans are written by models: what else code stumbles over, the pool's own errors aside, is theirs too.
+    """
 
     def __init__(self, what: str, done: Callable[[], Done]) -> None:
         self._what = what
@@ -230,6 +242,19 @@ class _Blame:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, ToolError):
             raise StepFailed(f"{self._what}: {error}", self._done()) from error
+        if isinstance(error, ValueError | TypeError | ArithmeticError | LookupError | RecursionError):
+            raise StepFailed(f"{self._what}: {type(error).__name__}: {error}", self._done()) from error
+
+
+def _sendable(value: JsonValue) -> JsonValue:
+    """A value as it is, if it can be sent. Raises ToolError for texts and numbers that JSON does not have."""
+    try:
+        size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+    except (ValueError, RecursionError) as error:
+        raise ToolError(f"it cannot be sent as JSON: {error}") from None
+    if size > MOST_BYTES:
+        raise ToolError(f"it has {size} bytes, {MOST_BYTES} at most are taken")
+    return value
 
 
 def _taken(result: SqlResult, shape: str) -> JsonValue:

@@ -72,11 +72,11 @@ def _number(value: JsonValue, form: Form) -> int | float:
         value = re.sub(r"[,' \u00a0\u202f]", "", found.group())
     try:
         number = Decimal(str(value))
-    except InvalidOperation:
+        if form.digits is not None:
+            number = number.quantize(Decimal(1).scaleb(-form.digits), rounding=_ROUNDING[form.rounding])
+        return int(number) if number == number.to_integral_value() else float(number)
+    except (InvalidOperation, OverflowError):
         raise ToolError(f"the form is a number, the value is {_what(value)}") from None
-    if form.digits is not None:
-        number = number.quantize(Decimal(1).scaleb(-form.digits), rounding=_ROUNDING[form.rounding])
-    return int(number) if number == number.to_integral_value() else float(number)
 
 
 def _text(value: JsonValue, form: Form) -> str:

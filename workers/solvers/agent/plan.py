@@ -28,6 +28,8 @@ from pydantic import (
 from shared.models import JsonObject
 from workers.model import Reply
 
+MOST_STEPS = 60
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -214,7 +216,7 @@ class Plan(_Part):
     outcome: Annotated[Outcome, BeforeValidator(_upper)] = Outcome.OK
     reason: str = ""
     read: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
-    steps: tuple[Step, ...] = ()
+    steps: Annotated[tuple[Step, ...], Field(max_length=MOST_STEPS)] = ()
     answer: JsonValue = None
     form: Form | None = None
     effects: tuple[WantedEffect, ...] = ()

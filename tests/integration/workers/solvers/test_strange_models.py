@@ -26,6 +26,7 @@ FILES = {
 QUESTION = "How many engines stand in the shed South? Answer with a number."
 QUERY = "SELECT count(*) FROM engines WHERE shed = 'South'"
 STEP = {"kind": "sql", "query": QUERY, "name": "n", "shape": "value", "cite": "all"}
+FIND = {"kind": "find", "path": "/AGENTS.md", "cite": True}
 PLAN: dict[str, Any] = {
     "outcome": "OK",
     "reason": "counted",
@@ -181,6 +182,52 @@ def test_a_model_that_is_of_no_use_costs_little_and_loses_no_task(
     endpoint.on("POST", CHAT, forever=always)
     assert solve().outcome
     assert len(endpoint.seen("POST")) <= 12
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"outcome": "OK", "steps": [], "answer": "\\ud800"}',
+        '{"outcome": "OK", "steps": [], "answer": NaN}',
+        '{"outcome": "OK", "steps": [], "answer": "1e999", "form": {"kind": "number", "digits": 2}}',
+        '{"outcome": "OK", "steps": [], "answer": ' + "[" * 600 + "]" * 600 + "}",
+        '{"read": ["/\\ud800"]}',
+        plan(answer="123456789012345678901234567890", form={"kind": "number", "digits": 12}),
+        plan(steps=[{**STEP, "query": "SELECT '\ud800'"}]),
+        plan(steps=[{**STEP, "query": "SELECT 1 AS x, '/engines.csv' AS _path, 'first' AS _line"}]),
+        plan(steps=[{**STEP, "query": "SELECT repeat('x', 300000)"}], form=None),
+        plan(steps=[{**STEP, "name": f"n{number}"} for number in range(2000)]),
+        plan(steps=[{"kind": "given", "name": "p", "value": [1]}, {**FIND, "pattern": "$p"}]),
+        plan(steps=[{"kind": "tool", "tool": "read", "args": {"name": 5, "self": None}}]),
+        plan(
+            effects=[
+                {
+                    "tool": "containment",
+                    "args": {"ops": [1, None, {"op": {}}, {"op": "release", "agent": [1]}]},
+                }
+            ]
+        ),
+        plan(effects=[{"tool": "send_message", "args": {"to": {"a": 1}, "subject": None, "body": "\ud800"}}]),
+    ],
+    ids=[
+        *("half a character", "nan", "infinite", "nested", "odd path", "too large a number", "odd query"),
+        *(
+            "odd place",
+            "long text",
+            "many steps",
+            "list as pattern",
+            "odd arguments",
+            "odd operations",
+            "odd mail",
+        ),
+    ],
+)
+def test_what_no_code_can_carry_out_is_the_plan_s_fault_and_not_the_task_s(
+    solve: Callable[..., Solution], endpoint: ScriptedServer, text: str
+) -> None:
+    endpoint.on("POST", CHAT, forever=said(text))
+    solution = solve()
+    assert Solution.model_validate_json(solution.model_dump_json()) == solution
 
 
 def test_a_finished_answer_in_place_of_a_plan_is_the_best_there_is(
