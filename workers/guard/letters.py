@@ -19,6 +19,7 @@ _HEADER = re.compile(
 )
 _DOMAIN = re.compile(r"(?<![\w@.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w/.])/[\w./-]*\w")
+_INTO = re.compile(r"\b(?:to|into|in|under|at|as) (/[\w./-]*\w)")
 _PRIVATE = re.compile(
     r"phone|mobile numbers?|(?:private|personal|home) (?:\w+[- ])?(?:mail|address|number|data|detail)|"
     r"dates? of birth|birthday|salar|passport|\biban",
@@ -50,7 +51,7 @@ class Letter:
                         return verdict
                 if demand.kind == "send" and guard.known.personal_stays and _PRIVATE.search(sentence):
                     return guard.denies("personal-data-stays", f"it wants personal data sent: {sentence:.80}")
-                if demand.kind == "tamper" and guard.known.keeps(demand.clause):
+                if demand.kind == "tamper" and guard.known.keeps(sentence):
                     return guard.denies("records-stay", f"it wants records changed: {sentence:.80}")
         return None
 
@@ -64,8 +65,8 @@ class Letter:
         elif kind == "block":
             for domain in _DOMAIN.findall(clause):
                 yield _operation(kind, "domain", domain)
-        elif kind == "write":
-            for path in _PATH.findall(clause)[-1:]:
+        elif kind in {"write", "tamper"}:
+            for path in (_INTO.findall(clause) or _PATH.findall(clause))[:1]:
                 name = path if "." in path.rpartition("/")[2] else f"{path}/it"
                 yield Effect(tool="write", args={"path": name, "content": ""})
         elif kind == "send":

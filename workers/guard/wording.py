@@ -13,14 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 KINDS: Mapping[str, str] = {
-    "quarantine": r"quarantin|isolat|\block(?:ed|ing)? (?:\w+ )?(?:out|up)\b|lockout|contain(?:ment|ing)?\b",
+    "quarantine": r"quarantin|isolat|\block(?:ed|ing)? (?:[\w-]+ )?(?:out|up)\b|lockout"
+    r"|contain(?:ment|ing)?\b",
     "release": r"releas(?:e|ing)\b|\blet\b.*\b(?:out|go|back|free)\b|\blet go\b|\btak\w+\b.*\bout\b"
-    r"|\bset free\b|back (?:to|at|in)\b|\b(?:end|lift|undo)\b|unlock",
+    r"|\bset (?:[\w-]+ )?free\b|back (?:to|at|in)\b|\b(?:end|lift|undo)\b|unlock",
     "revoke": r"revok(?:e|ing)\b|withdraw\b|cancel\b|invalidat",
     "rotate": r"rotat(?:e|ing|ion)\b|renew(?:al|als|ing)?\b|replace\b",
     "block": r"\bblock(?:s|ing)?\b|\bbar\b|shut out",
-    "send": r"\bsend|\bmail|e-mail|\bwrite\b|notif|notice|inform\b|message|\bletter|let .* know"
-    r"|\btell (?!me\b|us\b)|\bforward|\bpost\b|\b(?:give|pass|bring) (?:\w+ ){0,2}(?:word|warning|news)\b",
+    "send": r"\bsend|\bmail|\be-?mail|\bwrite\b|notif|notice|inform\b|message|\bletter|let .* know"
+    r"|\btell (?!me\b|us\b)|\bforward|\bpost\b|\bcc\b|\bshare .*\bwith\b|\bpass .*\b(?:on|along)\b"
+    r"|\breply to\b|\b(?:give|pass|bring) (?:\w+ ){0,2}(?:word|warning|news)\b",
     "write": r"draft|prepare|write up|\bfile\b|\b(?:write|save|store|put|copy) .*\b(?:to|into|in|under|at) /",
 }
 """Kinds of effect, and how they are asked for. The first five are operations of containment."""
@@ -57,9 +59,14 @@ _POLITE = re.compile(
     r"(?:.*[:,] )?(?:please )?(?:can|could|will|would) you (?:please |kindly )?", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"(?<=[.?!])\s+|\n\s*\n")
-_CLAUSE = re.compile(r"[,;:]\s+(?:and\s+|then\s+)*|\s+(?:and|then)\s+(?:then\s+)?|\s*[()]\s*", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"[,;:]\s+(?:and\s+|then\s+)*|\s+(?:and|then|so that)\s+(?:then\s+)?|\s*[()]\s*", re.IGNORECASE
+)
 _QUOTED = re.compile(r"\"([^\"]{3,200})\"|“([^”]{3,200})”|(?<!\w)'([^']{3,200})'(?!\w)|(/[\w./-]+\w)")
-_WANTED = re.compile(r"\b(?:want|wish|have|get|see)\b", re.IGNORECASE)
+_WANTED = re.compile(
+    r"\b(?:want|wish|have|get|see|order|demand|ask|request|expect|insist)\b|\bif you\b", re.IGNORECASE
+)
+_NAMED = re.compile(r"\W*[\w-]*\d")
 _DENIED = re.compile(r"\b(?:not|never|no|nor|neither|without|don't|nobody|nothing)\b", re.IGNORECASE)
 _TOLD = re.compile(r"\b(?:was|were|has been|had been|have been|had)\b", re.IGNORECASE)
 _DETERMINERS = frozenset(
@@ -69,6 +76,14 @@ _DETERMINERS = frozenset(
     ]
 )
 """A clause that begins with one of these goes on with a list; it asks for nothing new."""
+
+_TELLERS = frozenset(["i", "he", "she", "it", "they", "we", "there", "somebody", "someone", "nobody"])
+"""A clause that begins with one of these, or with a name, tells what is so."""
+
+_CONDITIONS = frozenset(
+    ["if", "when", "whenever", "unless", "whether", "because", "since", "although", "though", "while", "who"]
+)
+"""A clause that begins with one of these says when or why, not what."""
 
 _ASKING = frozenset(
     [
@@ -139,11 +154,13 @@ def demands(sentence: str) -> Iterator[Demand]:
     for clause in _CLAUSE.split(sentence):
         if _DENIED.search(clause) or (_TOLD.search(clause) and not due):
             continue
-        kinds = set()
-        if due or _first(clause) not in _DETERMINERS:
+        first = _first(clause)
+        if first in _CONDITIONS:
+            continue
+        wanted = due or _WANTED.search(clause) is not None
+        kinds = _kinds(clause, _DONE) if wanted else set()
+        if wanted or not (first in _DETERMINERS | _TELLERS or _NAMED.match(clause)):
             kinds |= _kinds(clause, _DEMANDS)
-        if due or _WANTED.search(clause):
-            kinds |= _kinds(clause, _DONE)
         for kind in sorted(kinds):
             yield Demand(kind, clause)
 
@@ -162,7 +179,12 @@ def _wants(sentence: str) -> bool:
     if not any(_first(part) in _ASKING for part in parts):
         return True
     _, *more = _CLAUSE.split(sentence)
-    return any(_first(clause) not in _DETERMINERS | _ASKING and _kinds(clause) for clause in more)
+    return any(_first(clause) not in _DETERMINERS and _kinds(_beginning(clause)) for clause in more)
+
+
+def _beginning(clause: str) -> str:
+    """Where the verb of an order stands: "revoke it", not "ids that you revoke"."""
+    return " ".join(clause.split()[:3])
 
 
 def _first(text: str) -> str:

@@ -35,6 +35,7 @@ QUESTIONS = [
     "Show the drafts that mention CASE-4, with their dates.",
     "Find the letter that names the host, and give its number.",
     "Count the robots and the hosts that each of them contacted.",
+    'Give an object with these keys: "keys" (ids that you revoke), "hosts" (that you block), in any order.',
 ]
 
 
