@@ -18,6 +18,7 @@ from shared.pool.ledger import Ledger
 from shared.pool.spend import Spend
 from workers.effects import Effects
 from workers.finish import Drain
+from workers.worker import Worker
 
 
 @dataclass(frozen=True)
@@ -170,5 +171,6 @@ def a_lease_that_is_over_still_decides() -> None:
 
 
 @_breaks("recovery", "worker-killed", lease=25.0, within=60)
-def leases_last_too_long() -> None:
-    """Leases last 25 s (a setting that is no good, and no defect inside)."""
+def the_dead_are_not_known() -> None:
+    """Leases last 25 s, and their owners are not called what supervisors call their nodes."""
+    _replace(Worker, "owner", lambda old, self: f"nobody-{old(self)}")

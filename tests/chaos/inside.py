@@ -12,12 +12,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from shared.platforms.arena.platform import ArenaPlatform as Arena
 from shared.pool.jobs import QUEUE_FINISH
 from tests.chaos import defects
+from tests.support.steps import before_step
 from workers import finish
 
 __all__ = ["DEATHS", "DEFECT", "SETTING", "STEPS", "Arena"]
@@ -36,22 +35,13 @@ STEPS = 79
 def _die_at_steps(folder: Path, steps: Sequence[int]) -> None:
     """Each finalizer in turn dies by SIGKILL before its so-manieth line of ``workers/finish.py``."""
     deaths = len(list(folder.iterdir()))
-    if deaths >= len(steps):
-        return
-    carried_out = 0
 
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal carried_out
-        if frame.f_code.co_filename != finish.__file__:
-            return None
-        if event == "line":
-            carried_out += 1
-            if carried_out == steps[deaths]:
-                (folder / f"{deaths}").write_text(f"finish.py:{frame.f_lineno}")
-                os.kill(os.getpid(), signal.SIGKILL)
-        return trace
+    def die(line: int) -> None:
+        (folder / f"{deaths}").write_text(f"finish.py:{line}")
+        os.kill(os.getpid(), signal.SIGKILL)
 
-    threading.settrace(trace)
+    if deaths < len(steps):
+        threading.settrace(before_step(finish.__file__, steps[deaths], die))
 
 
 if DEFECT in os.environ:
