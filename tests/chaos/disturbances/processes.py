@@ -160,8 +160,12 @@ def finisher_killed_between_steps(stage: Stage) -> None:
     ref = stage.open()
     wait_for(lambda: stage.state(ref).status is not RunStatus.SOLVING, 30, "everything has reported")
     stage.until_ended(60)
-    words = sorted(path.read_text() for path in stage.folder.glob("deaths-*/*"))
+    deaths = sorted(stage.folder.glob("deaths-*/*"))
+    words = [path.read_text() for path in deaths]
     stage.told.append(f"died before {', '.join(words) or 'no line: there were too few'}")
+    if deaths:
+        replaced = time.time() - deaths[-1].stat().st_mtime
+        stage.measured["a dead finalizer is replaced"] = (replaced, FINISHER_BACK)
 
 
 @disturbance(Setup(tasks=12, machines=2), quick=True)
