@@ -10,6 +10,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -35,6 +36,7 @@ FINISH = "scrimmage.finish"
 
 _VISIBILITY_SECONDS = 3600
 _ANSWER_SECONDS = 5.0
+_MOST_CONNECTIONS = 10
 _NOT_FOUND = "404"
 _REFUSALS = {"AccessRefused", "AuthenticationError", "NotAllowed"}
 """Names of the errors by which RabbitMQ and Redis refuse user or password."""
@@ -158,8 +160,7 @@ class Jobs:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._app: Celery | None = None
-        self._owner = 0
+        self._made: _Sender | None = None
         self._making = threading.Lock()
 
     def solve(self, ref: RunRef, task_id: str, solver: str, kind: Kind) -> None:
@@ -185,35 +186,55 @@ class Jobs:
             Unavailable: the broker does not answer.
             SettingsError: the broker refuses access.
         """
-        with self._errors(), self._sender().pool.acquire(block=True, timeout=_ANSWER_SECONDS) as connection:
+        with self._connection() as connection:
             try:
                 return _size(connection, queue)
             except connection.connection_errors:  # it broke while it lay idle, or a 404 closed its channel
                 connection.collect()
+                _connect(connection)
                 return _size(connection, queue)
 
     def ping(self) -> None:
         """Check that the broker answers. Raises Unavailable, or SettingsError where it refuses access."""
-        with self._errors(), self._sender().connection_for_write() as connection:
-            connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
+        sender = self._sender()
+        with self._errors(sender), sender.app.connection_for_write() as connection:
+            _connect(connection)
 
     def close(self) -> None:
         """Close the connections of this process."""
         with self._making:
-            if self._app is not None and self._owner == os.getpid():
-                self._app.close()
-            self._app = None
+            if self._made is not None and self._made.pid == os.getpid():
+                self._made.connections.force_close_all()
+                self._made.app.close()
+            self._made = None
 
     def _send(self, name: str, job: FinishJob, queue: str, shown: str) -> None:
-        with self._errors():
-            self._sender().send_task(
-                name, kwargs=job.model_dump(), queue=queue, argsrepr=shown, kwargsrepr="", ignore_result=True
+        with self._connection() as connection:
+            app = self._sender().app
+            app.send_task(
+                name,
+                kwargs=job.model_dump(),
+                queue=queue,
+                argsrepr=shown,
+                kwargsrepr="",
+                ignore_result=True,
+                producer=app.amqp.Producer(connection),
             )
 
     @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Inside, what the broker's library raises is raised as ours."""
-        broker = self._sender().pool.connection
+    def _connection(self) -> Iterator[Any]:
+        """A connection that is kept for the next time. What the broker's library raises is raised as ours."""
+        sender = self._sender()
+        with (
+            self._errors(sender),
+            sender.connections.acquire(block=True, timeout=_ANSWER_SECONDS) as connection,
+        ):
+            _connect(connection)
+            yield connection
+
+    @contextlib.contextmanager
+    def _errors(self, sender: _Sender) -> Iterator[None]:
+        broker = sender.connections.connection
         try:
             yield
         except (*broker.connection_errors, *broker.channel_errors, OperationalError, LimitExceeded) as error:
@@ -224,21 +245,34 @@ class Jobs:
                 raise SettingsError(f"the broker at {where} refuses access: check its URL") from None
             raise Unavailable(f"the broker at {where} does not answer: {error}") from None
 
-    def _sender(self) -> Celery:
-        """The app of this process; one that was made before a fork is left alone."""
+    def _sender(self) -> _Sender:
+        """That of this process; one that was made before a fork is left alone."""
         with self._making:
-            if self._app is None or self._owner != os.getpid():
+            if self._made is None or self._made.pid != os.getpid():
                 from celery import Celery
 
-                self._app = Celery("scrimmage.sender", set_as_current=False, fixups=[])
-                self._app.conf.update(celery_config(self._settings))
-                self._owner = os.getpid()
-            return self._app
+                app = Celery("scrimmage.sender", set_as_current=False, fixups=[])
+                app.conf.update(celery_config(self._settings))
+                connections = app.connection_for_write().Pool(_MOST_CONNECTIONS)
+                self._made = _Sender(app, connections, os.getpid())
+            return self._made
+
+
+@dataclass(frozen=True)
+class _Sender:
+    """A bare Celery app, and connections of its own: those of Celery's pools are nobody's to close."""
+
+    app: Celery
+    connections: Any
+    pid: int
+
+
+def _connect(connection: Any) -> None:
+    connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
 
 
 def _size(connection: Any, queue: str) -> int:
     """Messages in a queue. Over a connection that is kept: a new one is two sockets and 190 objects."""
-    connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
     try:
         return int(connection.default_channel.queue_declare(queue, passive=True).message_count)
     except connection.channel_errors as error:

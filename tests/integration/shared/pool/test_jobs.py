@@ -52,6 +52,25 @@ def test_to_look_at_queues_again_and_again_opens_one_connection_and_leaves_no_ga
     assert gc.collect() < 20
 
 
+def test_to_close_closes_every_connection_and_no_other_s(
+    pool: Pool, redis_url: str, redis_client: redis.Redis
+) -> None:
+    pool.jobs.solve(REF, "t01", "baseline", Kind.DEV)
+
+    def connections() -> int:
+        return int(redis_client.info("clients")["connected_clients"])
+
+    before = connections()
+    jobs = Jobs(Settings.load(_env_file=None, redis_url=redis_url))
+    jobs.solve(REF, "t02", "baseline", Kind.DEV)
+    jobs.finish(REF, Kind.DEV)
+    assert jobs.waiting(QUEUE_SOLVE) == 2
+    assert connections() > before
+    jobs.close()
+    wait_for(lambda: connections() == before, 5, "the connections are closed")
+    assert pool.jobs.waiting(QUEUE_SOLVE) == 2
+
+
 def test_a_message_carries_ids_and_shows_them_readably(pool: Pool, redis_client: redis.Redis) -> None:
     pool.jobs.solve(REF, "t03", "baseline", Kind.DEV)
     sent = message(redis_client, QUEUE_SOLVE)
