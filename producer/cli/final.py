@@ -15,7 +15,7 @@ import typer
 
 from producer.cli.ending import INCOMPLETE, fail
 from producer.cli.options import CapRun, CapTask, Json, PlatformName, SolverName, TaskSeconds
-from producer.cli.output import clean, print_json, progress, say, warn
+from producer.cli.output import clean, print_json, progress, say, typed, warn
 from producer.interrupt import Interrupted
 from shared.errors import Refused, ScrimmageError, SettingsError, UsageError
 from shared.models import Kind, RunRequest
@@ -207,7 +207,7 @@ def _confirm(preflight: Preflight, given: str | None) -> None:
         if not sys.stdin.isatty():
             raise UsageError(f"the final run exists once: give the team's name, --confirm {team!r}")
         given = _asked(f"The final run exists once. Type the team's name ({clean(team)}) to start it: ")
-    if given.strip() != team:
+    if typed(given) != typed(team):
         raise UsageError(f"{given!r} is not the team's name ({team}): nothing was started")
 
 

@@ -52,6 +52,11 @@ def clean(text: object, limit: int = 2000) -> str:
     )
 
 
+def typed(name: str) -> str:
+    """A name as a person can type it: what does not show, and how an accent is composed, does not count."""
+    return " ".join(unicodedata.normalize("NFC", clean(name)).split())
+
+
 def say(message: object, style: str = "") -> None:
     """Progress or advice, on stderr."""
     progress.print(Text(clean(message), style), soft_wrap=True)

@@ -62,3 +62,8 @@ def test_a_stream_that_cannot_show_a_character_ends_nothing(monkeypatch: pytest.
     text, told = raw.getvalue().decode().splitlines()
     assert text == "tasks ? ?"
     assert json.loads(told) == {"name": "Grüße \ud800", "exit_code": 0}
+
+
+@pytest.mark.parametrize("name", ["Förster & Co", "Fo\u0308rster  & Co ", "\u202eFörster\u200b & Co\n"])
+def test_a_name_counts_as_it_can_be_typed(name: str) -> None:
+    assert output.typed(name) == "Förster & Co"
