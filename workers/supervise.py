@@ -16,37 +16,29 @@ and leave. So does a supervisor that a command started for its own pool, since t
 from __future__ import annotations
 
 import argparse
-import os
-import queue
 import random
 import signal
-import socket
-import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import structlog
 
+from shared.deadline import Deadline
 from shared.errors import ScrimmageError, SettingsError
 from shared.pool.fleet import worker_name
-from shared.pool.jobs import QUEUE_FINAL, QUEUE_FINISH, QUEUE_SOLVE, broker_url
+from shared.pool.jobs import broker_url
 from shared.pool.pool import Pool
 from shared.settings import Settings
 from workers import lifeline, logs
+from workers.posts import Child, NodePlan, Post, plan
 
-FINISH_SLOTS = 8
 SILENT_LEASES = 3.0
 """A node that has not been heard for so many lease times (30 s), while Redis answers, is replaced."""
 
 LEAST_SILENCE = 12.0
 """However short leases are: heartbeats come every two seconds, and travel."""
-
-START_SECONDS = 60.0
-"""Time for a node's first heartbeat, on top."""
 
 STEADY_SECONDS = 10.0
 """A node that lasted so long is started again at once; one that did not, after a pause that grows."""
@@ -54,79 +46,6 @@ STEADY_SECONDS = 10.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 
 log = structlog.get_logger(__name__)
-
-
-@dataclass(frozen=True)
-class NodePlan:
-    """One node to run: what it is called, which queues it consumes, how many jobs at a time."""
-
-    name: str
-    queue: str
-    slots: int
-
-
-def plan(role: str, processes: int, threads: int) -> list[NodePlan]:
-    """The nodes of a role: ``solve``, ``finish``, ``final`` or ``both`` (all of them)."""
-    nodes = [NodePlan(f"solve{number}", QUEUE_SOLVE, threads) for number in range(1, processes + 1)]
-    final = NodePlan("final", QUEUE_FINAL, threads)
-    finish = NodePlan("finish", QUEUE_FINISH, FINISH_SLOTS)
-    return {"solve": nodes, "final": [final], "finish": [finish], "both": [*nodes, final, finish]}[role]
-
-
-class Child:
-    """A node's process, from its start to its end."""
-
-    def __init__(self, plan: NodePlan) -> None:
-        self.node = f"{plan.name}-{uuid.uuid4().hex[:6]}@{socket.gethostname()}"
-        """A name that was never used before."""
-        self.leaving = False
-        self._line, theirs = socket.socketpair()
-        with theirs:
-            self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                [
-                    *(sys.executable, "-W", "ignore:You're running the worker with superuser"),
-                    *("-m", "workers.process", self.node, plan.queue, str(plan.slots)),
-                ],
-                stdin=theirs.fileno(),
-                env={**os.environ, lifeline.LIFELINE: "stdin"},
-                start_new_session=True,  # Ctrl-C goes to the supervisor, which decides
-            )
-        self.started = time.monotonic()
-        self.heard = self.started + START_SECONDS
-        """When it was last known to be alive; a start gets some time in advance."""
-        log.info("node_started", node=self.node, pid=self.process.pid, queue=plan.queue, slots=plan.slots)
-
-    @property
-    def ended(self) -> bool:
-        return self.process.poll() is not None
-
-    @property
-    def lasted(self) -> float:
-        return time.monotonic() - self.started
-
-    def leaves(self) -> bool:
-        """Whether it has said that it takes no more jobs."""
-        self.leaving = self.leaving or lifeline.heard_leaving(self._line)
-        return self.leaving
-
-    def signal(self, number: int) -> None:
-        if not self.ended:
-            self.process.send_signal(number)
-
-    def bury(self) -> None:
-        """Wait for its end, and let go of it."""
-        self.process.wait()
-        self._line.close()
-
-
-@dataclass
-class Post:
-    """A place in the plan: the node that has it, or when the next one is due."""
-
-    plan: NodePlan
-    child: Child | None = None
-    pause: float = 0.0
-    due: float = 0.0
 
 
 class Supervisor:
@@ -146,7 +65,7 @@ class Supervisor:
         self._silent_seconds = max(SILENT_LEASES * settings.lease_seconds, LEAST_SILENCE)
         self._asked = 0
         self._wake = threading.Event()
-        self._dead: queue.SimpleQueue[Child] = queue.SimpleQueue()
+        self._pool = Pool.connect(settings)
         self._chance = random.Random()  # noqa: S311 - jitter, no secret
 
     def run(self) -> None:
@@ -196,7 +115,11 @@ class Supervisor:
             log.warning("node_replaced", node=child.node, leaving=child.leaving, pause=post.pause)
             self._leavers.append(child)
         if post.child is None and time.monotonic() >= post.due:
-            post.child = Child(post.plan)
+            try:
+                post.child = Child(post.plan)
+            except OSError as error:  # no memory, no handles: they may come back
+                log.error("node_not_started", post=post.plan.name, reason=str(error))
+                post.due = time.monotonic() + LONGEST_PAUSE
 
     def _check_heard(self, child: Child) -> None:
         silent = time.monotonic() - child.heard
@@ -209,41 +132,34 @@ class Supervisor:
         log.warning(
             "node_ended", node=child.node, status=child.process.returncode, lasted=round(child.lasted, 1)
         )
-        self._dead.put(child)
+        threading.Thread(target=self._free, args=(child,), name="free", daemon=True).start()
 
-    def _listen(self) -> None:
-        """Hear the nodes' heartbeats, and free at once what dead ones held."""
-        pool = Pool.connect(self._settings)
-        while True:
-            try:
-                dead = self._dead.get(timeout=self._silent_seconds / 6)
-            except queue.Empty:
-                self._hear(pool)
-            else:
-                self._free(pool, dead)
-
-    def _free(self, pool: Pool, dead: Child) -> None:
+    def _free(self, dead: Child) -> None:
+        """Free at once what a dead node held; where Redis is away for long, its leases run out instead."""
         try:
-            pool.fleet.forget(dead.node)
-            pool.ledger.free(worker_name(dead.node, dead.process.pid))
-        except ScrimmageError as error:  # its leases run out
+            self._pool.fleet.forget(dead.node)
+            self._pool.ledger.free(worker_name(dead.node, dead.process.pid))
+        except ScrimmageError as error:
             log.warning("node_not_freed", node=dead.node, reason=str(error))
 
-    def _hear(self, pool: Pool) -> None:
-        """While Redis is away nobody can be heard, and nobody is blamed."""
-        started = time.monotonic()
-        try:
-            live = {heartbeat.node for heartbeat in pool.fleet.live(within=self._silent_seconds / 3)}
-            away = time.monotonic() - started > 5.0
-        except ScrimmageError as error:
-            log.warning("fleet_unknown", reason=str(error))
-            live, away = set(), True
-        now = time.monotonic()
-        for child in self._children():
-            if child.node in live:
-                child.heard = now
-            elif away:
-                child.heard = max(child.heard, now)
+    def _listen(self) -> None:
+        """Hear the nodes' heartbeats. While Redis is away nobody can be heard, and nobody is blamed."""
+        pause = self._silent_seconds / 6
+        while True:
+            away, live = False, set()
+            try:
+                beats = self._pool.fleet.live(2 * pause, deadline=Deadline.after(pause))
+                live = {heartbeat.node for heartbeat in beats}
+            except Exception as error:  # noqa: BLE001 - whoever cannot hear must not call others silent
+                log.warning("fleet_unknown", reason=f"{type(error).__name__}: {error}")
+                away = True
+            now = time.monotonic()
+            for child in self._children():
+                if child.node in live:
+                    child.heard = now
+                elif away:
+                    child.heard = max(child.heard, now)
+            time.sleep(pause)
 
     def _children(self) -> list[Child]:
         return [child for post in self._posts if (child := post.child)] + self._leavers

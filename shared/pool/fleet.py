@@ -11,6 +11,7 @@ from typing import Literal
 import structlog
 from pydantic import Field, ValidationError
 
+from shared.deadline import Deadline
 from shared.models import Frozen
 from shared.pool import keys
 from shared.pool.connection import Patient
@@ -58,13 +59,13 @@ class Fleet:
         """Store a heartbeat in place of the node's last one."""
         self._run([keys.WORKERS, keys.BORN], ["beat", heartbeat.node, heartbeat.model_dump_json()])
 
-    def live(self, within: float = 15.0) -> list[Heartbeat]:
+    def live(self, within: float = 15.0, *, deadline: Deadline | None = None) -> list[Heartbeat]:
         """Workers that were heard in the last ``within`` seconds, by node.
 
         A heartbeat that this version cannot read (another version's worker) is left out and logged.
         """
         found = []
-        told: list[str] = self._run([keys.WORKERS], ["live", int(within * 1e6)])
+        told: list[str] = self._run([keys.WORKERS], ["live", int(within * 1e6)], deadline=deadline)
         for at, text in zip(told[::2], told[1::2], strict=True):
             try:
                 heartbeat = Heartbeat.model_validate_json(text)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 
 import psutil
 import pytest
 
 from shared.models import TaskStatus
+from shared.pool.jobs import QUEUE_SOLVE
 from shared.pool.server import RedisServer
 from tests.support.playing import open_toy, state_of, toy_settings, wait_for, wait_for_end
 from tests.support.supervised import ROOT, Supervised, clean_environment, toy_variables
 from tests.support.toy_platform import ToyPlatform
+from workers.posts import NodePlan
+from workers.supervise import LEAST_SILENCE, Supervisor
 
 LEASE = 2.0
 SMALL = ("--role", "both", "--processes", "1", "--threads", "4")
@@ -97,6 +101,27 @@ def test_a_run_survives_a_restart_of_redis_and_no_worker_ends(server, tmp_path):
         assert set(submissions(workers, run).values()) == {1}
         assert workers.events("node_ended") == []
         assert workers.stop() == 0
+
+
+@pytest.mark.chaos
+def test_nobody_is_called_silent_because_redis_was_away_for_long(server, tmp_path):
+    workers = start(server, tmp_path)
+    redis = psutil.Process(server.pid)
+    redis.suspend()
+    time.sleep(LEAST_SILENCE + 5)
+    redis.resume()
+    assert wait_for_end(workers.pool, open_toy(workers.pool), 20).submitted == 6
+    assert workers.events("node_silent", "node_ended") == []
+    assert workers.stop() == 0
+
+
+def test_a_node_that_cannot_be_started_is_tried_again_later(server, monkeypatch):
+    supervisor = Supervisor([NodePlan("solve1", QUEUE_SOLVE, 1)], toy_settings(server.url), warm_seconds=1)
+    (post,) = supervisor._posts
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    supervisor._tend(post)
+    assert post.child is None
+    assert post.due > time.monotonic() + 10
 
 
 def test_what_a_killed_node_had_is_taken_up_at_once_however_long_its_lease(server, tmp_path):
