@@ -136,6 +136,7 @@ def test_what_a_killed_node_had_is_taken_up_at_once_however_long_its_lease(serve
     assert workers.stop() == 0
 
 
+@pytest.mark.chaos
 def test_a_node_that_holds_too_much_memory_is_replaced_and_loses_nothing(server, tmp_path):
     workers = start(server, tmp_path, seconds="3", node_memory_mb=256)
     run = open_toy(workers.pool, "hoarding", options={"tasks": 6})
