@@ -185,7 +185,10 @@ def test_thoughts_that_used_up_the_answer_s_length_are_an_answer(
     assert len(endpoint.seen("POST")) == 1
 
 
-def test_a_model_that_never_says_anything_is_no_outage(play: Play, endpoint: ScriptedServer) -> None:
+def test_a_model_that_never_says_anything_is_no_outage(
+    play: Play, endpoint: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.model.model.TRIES", 2)
     usage = {"prompt_tokens": 10, "completion_tokens": 0, "cost": 0.0001}
     endpoint.on("POST", CHAT, forever=reply(said("") | {"usage": usage}))
     task = play(endpoint.url)

@@ -178,21 +178,21 @@ def test_no_cap_is_overrun_by_many_at_once(play: Play, stand_in: ModelEmulator) 
     assert cap * 0.7 < totals.usd <= cap
 
 
-@pytest.mark.parametrize("cap", ["run", "sweep"])
-def test_where_estimates_are_far_too_low_a_cap_is_overrun_by_one_call_s_error(play: Play, cap: str) -> None:
+def test_where_estimates_are_far_too_low_a_cap_is_overrun_by_one_call_s_error(play: Play) -> None:
     """The price is set to a fiftieth of what the stand-in bills."""
-    before = 0.02
-    asked = {f"{cap}_usd": before, "sweep": "s", "tasks": 16}
+    cap = 0.02
     with ModelEmulator.start(scenarios=(KNOWN,), conduct=Conduct(slow=0.05)) as dear:
         tasks = [
-            play(dear.url, task_id=f"t{number}", settings={"model_price": "0.005/0.04"}, **asked)
+            play(
+                dear.url, task_id=f"t{number}", settings={"model_price": "0.005/0.04"}, tasks=16, run_usd=cap
+            )
             for number in range(1, 17)
         ]
         assert spend_all(tasks) > 1
         spent = used(dear)
     one_call = spent["micro_usd"] / spent["calls"]
     assert tasks[0].pool.spend.totals(tasks[0].ref).settled == spent["micro_usd"]
-    assert spent["micro_usd"] <= before * 1e6 + one_call
+    assert spent["micro_usd"] <= cap * 1e6 + one_call
 
 
 def test_a_model_that_is_away_for_long_is_unavailable(play: Play, stand_in: ModelEmulator) -> None:
