@@ -32,7 +32,7 @@ def send_round(ledger: Ledger, jobs: Jobs, fleet: Fleet, *, chance: random.Rando
     Raises:
         Unavailable: Redis or the broker does not answer. A task whose job was not taken is unsent again.
     """
-    solving = [state for state in ledger.runs() if state.status is RunStatus.SOLVING]
+    solving = ledger.runs(RunStatus.SOLVING)
     sent = 0
     for state in solving:
         if state.request.kind is Kind.FINAL:

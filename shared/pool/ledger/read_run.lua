@@ -1,8 +1,8 @@
--- One consistent look at a run. ARGV: clock, REF.
--- Returns {now, the run's fields and values, per task: id, status, reason, receipt}, or nil.
+-- One consistent look at a run. ARGV: clock, REF, status or '' for any.
+-- Returns {now, the run's fields and values, per task: id, status, reason, receipt}; nil where there is no such run.
 -- include ledger/run
 local run = redis.call('HGETALL', RUN)
-if #run == 0 then
+if #run == 0 or (ARGV[3] ~= '' and run_status() ~= ARGV[3]) then
   return nil
 end
 local tasks = {}

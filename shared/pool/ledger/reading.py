@@ -27,12 +27,16 @@ class Reading(Scripts):
 
     def run(self, ref: RunRef) -> RunState | None:
         """The run, None if it is not in the ledger (any more)."""
-        reply = self._on_run("read_run", ref)
-        return _run_state(ref, *reply) if reply else None
+        return self._read(ref, "")
 
-    def runs(self) -> list[RunState]:
-        """All runs, oldest first."""
-        return [state for state in map(self.run, self.refs()) if state]
+    def runs(self, status: RunStatus | None = None) -> list[RunState]:
+        """All runs, or those of one status, oldest first."""
+        states = (self._read(ref, status or "") for ref in self.refs())
+        return [state for state in states if state]
+
+    def _read(self, ref: RunRef, status: str) -> RunState | None:
+        reply = self._on_run("read_run", ref, status)
+        return _run_state(ref, *reply) if reply else None
 
     def task(self, ref: RunRef, task_id: str) -> TaskState:
         """One task. Raises UsageError if the run or the task is not in the ledger."""

@@ -29,11 +29,14 @@ def test_a_run_is_found_by_its_id_or_its_ref(ledger: Ledger) -> None:
         ledger.find("run_3")
 
 
-def test_runs_are_listed_oldest_first(ledger: Ledger, clock: HandClock) -> None:
+def test_runs_are_listed_oldest_first_all_or_those_of_one_status(ledger: Ledger, clock: HandClock) -> None:
     for run_id in ("run_b", "run_a", "run_c"):
-        open_run(ledger, a_run(run_id))
+        ref = open_run(ledger, a_run(run_id))
         clock.advance(1)
     assert [state.ref.run_id for state in ledger.runs()] == ["run_b", "run_a", "run_c"]
+    ledger.close(ref)
+    assert [state.ref.run_id for state in ledger.runs(RunStatus.SOLVING)] == ["run_b", "run_a"]
+    assert [state.ref.run_id for state in ledger.runs(RunStatus.FINISHING)] == ["run_c"]
 
 
 def test_a_run_counts_its_tasks_by_status(ledger: Ledger) -> None:
