@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 
 import psutil
 import pytest
@@ -30,11 +31,24 @@ def server(tmp_path):
         yield server
 
 
-def start(server: RedisServer, tmp_path, seconds: str = "1.0", **values: float) -> Supervised:
-    settings = toy_settings(server.url, **{"lease_seconds": LEASE, **values})
-    workers = Supervised(settings, tmp_path, *SMALL, environment={"TOY_SECONDS": seconds})
-    workers.wait_until_live(3)
-    return workers
+Start = Callable[..., Supervised]
+
+
+@pytest.fixture
+def start(server, tmp_path) -> Iterator[Start]:
+    """Starts a machine of three nodes, and waits until they live."""
+    started: list[Supervised] = []
+
+    def start(seconds: str = "1.0", **values: float) -> Supervised:
+        settings = toy_settings(server.url, **{"lease_seconds": LEASE, **values})
+        workers = Supervised(settings, tmp_path, *SMALL, environment={"TOY_SECONDS": seconds})
+        started.append(workers)
+        workers.wait_until_live(3)
+        return workers
+
+    yield start
+    for workers in started:
+        workers.stop(signal.SIGQUIT)
 
 
 def submissions(workers: Supervised, run) -> Counter:
@@ -46,8 +60,8 @@ def leased(workers: Supervised, run) -> int:
     return state_of(workers.pool, run).counts.get(TaskStatus.LEASED, 0)
 
 
-def test_a_warm_end_finishes_what_runs_and_a_new_machine_goes_on(server, tmp_path):
-    workers = start(server, tmp_path)
+def test_a_warm_end_finishes_what_runs_and_a_new_machine_goes_on(start):
+    workers = start()
     run = open_toy(workers.pool, "slow", options={"tasks": 8})
     wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
     children = workers.children()
@@ -55,14 +69,14 @@ def test_a_warm_end_finishes_what_runs_and_a_new_machine_goes_on(server, tmp_pat
     assert not any(child.is_running() for child in children)
     events = [event.name for event in workers.pool.ledger.events(run.ref)]
     assert events.count("solved") == events.count("leased") >= 4
-    later = start(server, tmp_path)
+    later = start()
     assert wait_for_end(later.pool, run).submitted == 8
     assert set(submissions(later, run).values()) == {1}
     assert later.stop() == 0
 
 
-def test_a_second_signal_ends_coldly_and_leaves_running_jobs_to_the_pool(server, tmp_path):
-    workers = start(server, tmp_path, seconds="60")
+def test_a_second_signal_ends_coldly_and_leaves_running_jobs_to_the_pool(start):
+    workers = start(seconds="60")
     run = open_toy(workers.pool, "slow", options={"tasks": 4})
     wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
     children = workers.children()
@@ -74,22 +88,22 @@ def test_a_second_signal_ends_coldly_and_leaves_running_jobs_to_the_pool(server,
 
 
 @pytest.mark.chaos
-def test_nodes_of_a_killed_supervisor_leave_and_its_run_goes_on_elsewhere(server, tmp_path):
-    workers = start(server, tmp_path)
+def test_nodes_of_a_killed_supervisor_leave_and_its_run_goes_on_elsewhere(start):
+    workers = start()
     run = open_toy(workers.pool, "slow", options={"tasks": 8})
     wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
     children = workers.children()
     workers.process.kill()
     assert psutil.wait_procs(children, timeout=5)[1] == []
-    later = start(server, tmp_path)
+    later = start()
     assert wait_for_end(later.pool, run).submitted == 8
     assert set(submissions(later, run).values()) == {1}
     workers.stop()
     assert later.stop() == 0
 
 
-def test_a_run_survives_a_restart_of_redis_and_no_worker_ends(server, tmp_path):
-    workers = start(server, tmp_path, seconds="3")
+def test_a_run_survives_a_restart_of_redis_and_no_worker_ends(start, server, tmp_path):
+    workers = start(seconds="3")
     run = open_toy(workers.pool, "slow", options={"tasks": 3})
     wait_for(lambda: leased(workers, run) == 3, 10, "all slots but one are taken")
     server.stop()
@@ -104,8 +118,8 @@ def test_a_run_survives_a_restart_of_redis_and_no_worker_ends(server, tmp_path):
 
 
 @pytest.mark.chaos
-def test_nobody_is_called_silent_because_redis_was_away_for_long(server, tmp_path):
-    workers = start(server, tmp_path)
+def test_nobody_is_called_silent_because_redis_was_away_for_long(start, server):
+    workers = start()
     redis = psutil.Process(server.pid)
     redis.suspend()
     time.sleep(LEAST_SILENCE + 5)
@@ -124,8 +138,8 @@ def test_a_node_that_cannot_be_started_is_tried_again_later(server, monkeypatch)
     assert post.due > time.monotonic() + 10
 
 
-def test_what_a_killed_node_had_is_taken_up_at_once_however_long_its_lease(server, tmp_path):
-    workers = start(server, tmp_path, seconds="0.5", lease_seconds=60.0)
+def test_what_a_killed_node_had_is_taken_up_at_once_however_long_its_lease(start):
+    workers = start(seconds="0.5", lease_seconds=60.0)
     run = open_toy(workers.pool, "slow", options={"tasks": 4})
     wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
     for child in workers.children():  # whichever tends, too
@@ -137,8 +151,8 @@ def test_what_a_killed_node_had_is_taken_up_at_once_however_long_its_lease(serve
 
 
 @pytest.mark.chaos
-def test_a_node_that_holds_too_much_memory_is_replaced_and_loses_nothing(server, tmp_path):
-    workers = start(server, tmp_path, seconds="3", node_memory_mb=256)
+def test_a_node_that_holds_too_much_memory_is_replaced_and_loses_nothing(start):
+    workers = start(seconds="3", node_memory_mb=256)
     run = open_toy(workers.pool, "hoarding", options={"tasks": 6})
     assert wait_for_end(workers.pool, run).submitted == 6
     events = [event.name for event in workers.pool.ledger.events(run.ref)]
