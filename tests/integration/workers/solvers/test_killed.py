@@ -124,12 +124,13 @@ def stage(settings: Settings) -> Iterator[Stage]:
     stage.worker.close()
 
 
+@pytest.mark.chaos
 @pytest.mark.timeout(400)
 def test_killed_around_its_decision_and_its_effect_a_task_is_solved_once(stage: Stage) -> None:
     assert all(stage.killed_before((name, 0)) for name in TELLING)
 
 
-@pytest.mark.chaos
+@pytest.mark.optin  # half an hour
 @pytest.mark.timeout(3600)
 def test_killed_before_any_step_a_task_is_solved_once(stage: Stage) -> None:
     steps, _ = stage.play(*stage.open())
