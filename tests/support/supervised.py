@@ -15,6 +15,7 @@ from shared.pool.pool import Pool
 from shared.settings import Settings
 from tests.support import toy_platform, toy_solvers
 from tests.support.playing import wait_for
+from workers.lifeline import LIFELINE
 
 ROOT = Path(__file__).parents[2]
 
@@ -45,8 +46,13 @@ class Supervised:
             self.process = subprocess.Popen(
                 [*prefix, sys.executable, "-m", "workers.supervise", *arguments],
                 cwd=ROOT,
-                env={**clean_environment(), **variables_of(settings), **(environment or {})},
-                stdin=subprocess.DEVNULL,
+                env={
+                    **clean_environment(),
+                    **variables_of(settings),
+                    LIFELINE: "stdin",
+                    **(environment or {}),
+                },
+                stdin=subprocess.PIPE,  # should the tests be killed, their workers leave
                 stdout=log,
                 stderr=log,
             )
@@ -90,6 +96,8 @@ class Supervised:
         finally:
             for child in psutil.wait_procs(children, timeout=5)[1]:
                 child.kill()
+            assert self.process.stdin
+            self.process.stdin.close()
             self.pool.close()
 
 
