@@ -6,6 +6,7 @@ A broken scenario is named with its seed, and plays alone by ``--only NAME --see
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         0 where all held; 1 where an invariant was broken; 2 where a scenario that was asked for cannot be
-        played on this machine; 130 after Ctrl-C, with the table of what was played until then.
+        played on this machine; 130 after Ctrl-C or SIGTERM, with the table of what was played until then.
     """
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--scenarios", type=int, default=200)
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, help="keep logs and data of every scenario in this folder")
     parser.add_argument("--defects", action="store_true", help="show that every invariant can be broken")
     given = parser.parse_args(arguments)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _interrupt)
     if given.defects:
         plays = [Play(defect.scenario, given.seed, name) for name, defect in DEFECTS.items()]
     else:
@@ -53,6 +56,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if interrupted:
         return 130
     return 0 if all(_as_wanted(one) for one in played) else 1
+
+
+def _interrupt(*_: object) -> None:
+    """Once is enough: what is under way takes a while to end."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    raise KeyboardInterrupt
 
 
 def _playable(names: Sequence[str]) -> list[str]:
