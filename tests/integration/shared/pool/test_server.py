@@ -22,6 +22,7 @@ from shared.errors import SettingsError, Unavailable
 from shared.pool import keys
 from shared.pool.connection import Patient, connect
 from shared.pool.server import RedisServer, find_binary
+from tests.support.playing import wait_for
 
 STARTER = """
 import os, sys, threading, time
@@ -100,8 +101,7 @@ def test_a_server_that_was_killed_is_revived_with_its_data_at_its_port_and_its_f
         client.waitaof(1, 0, 5000)
         killed = server.pid
         os.kill(killed, signal.SIGKILL)
-        wait_until_gone(killed)
-        assert not server.alive
+        wait_for(lambda: not server.alive, 10, "the server's end is seen")
         with pytest.raises(SettingsError, match="in use"):
             RedisServer.start(tmp_path)
         server.revive()
