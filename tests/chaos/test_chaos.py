@@ -69,7 +69,7 @@ def test_ctrl_c_ends_the_scenarios_under_way_with_all_their_processes() -> None:
     out, err = command.communicate(timeout=30)
     assert command.returncode == 130, err
     assert "scenarios held" in out
-    assert not [process for process in family if _lives(process)]
+    wait_for(lambda: not any(map(_lives, family)), 5, "its last process ends")
 
 
 def _workers_of(pid: int) -> list[psutil.Process]:
