@@ -104,7 +104,7 @@ def test_effects_happen_once_whatever_the_answers_were(pool):
 def test_a_final_run_has_slots_of_its_own_and_is_drained_as_reports_come(pool):
     crowd = open_toy(pool, "slow", options={"tasks": 32})
     wait_for(lambda: len(happened(pool, crowd, "leased")) == 8, 10, "every solve slot is taken")
-    final = open_final_toy(pool, solver="patient", options={"tasks": 6, "seconds": 60})
+    final = open_final_toy(pool, solver="patient", options={"tasks": 24, "seconds": 60})
     assert wait_for_end(pool, final).status is RunStatus.FINISHED
     wait_for_end(pool, crowd)
     assert min(times(pool, final, "leased")) < max(times(pool, crowd, "leased"))
