@@ -8,11 +8,13 @@ and where it came from.
 from __future__ import annotations
 
 import hashlib
+import io
 import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from dotenv.parser import parse_stream
 from pydantic import AliasChoices, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -116,6 +118,17 @@ class Settings(BaseSettings):
             raise ValueError("must not carry a user or password")
         return value.rstrip("/")
 
+    @field_validator("arena_key", "a2awire_api_key", "benchgen_token", "model_key", "eval_model_key")
+    @classmethod
+    def _is_a_key(cls, value: SecretStr | None) -> SecretStr | None:
+        """White space around a key comes from copying it; inside, it and what is not ASCII cannot be sent."""
+        if value is None:
+            return None
+        key = value.get_secret_value().strip()
+        if not key or not key.isascii() or not key.isprintable() or " " in key:
+            raise ValueError("is no key: it must be printable ASCII without white space inside")
+        return SecretStr(key)
+
     @field_validator("model_price")
     @classmethod
     def _is_a_price(cls, value: str | None) -> str | None:
@@ -144,6 +157,8 @@ class Settings(BaseSettings):
         Raises:
             SettingsError: a value is missing or wrong; the message names the variable, never a secret.
         """
+        if dotenv := overrides.get("_env_file", cls.model_config.get("env_file")):
+            _check(Path(dotenv))
         try:
             return cls(**overrides)
         except ValidationError as error:
@@ -153,6 +168,19 @@ class Settings(BaseSettings):
                 for row in error.errors(include_input=False, include_url=False)
             )
             raise SettingsError(f"settings: {rows}") from None
+
+
+def _check(dotenv: Path) -> None:
+    """A line that is no setting would only be left out: whoever wrote it meant something."""
+    if not dotenv.is_file():
+        return
+    try:
+        bindings = list(parse_stream(io.StringIO(dotenv.read_text(encoding="utf-8"))))
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{dotenv} cannot be read: {error}") from None
+    for binding in bindings:
+        if binding.error:
+            raise SettingsError(f"{dotenv}, line {binding.original.line}: expected NAME=value")
 
 
 def url_secrets(url: str) -> set[str]:

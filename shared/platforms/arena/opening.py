@@ -17,7 +17,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from shared.deadline import Deadline
-from shared.errors import Conflict, DeadlinePassed, Refused, Unavailable, Unclear
+from shared.errors import (
+    Conflict,
+    DeadlinePassed,
+    NotFound,
+    Refused,
+    SettingsError,
+    Unavailable,
+    Unclear,
+)
 from shared.models import Kind, Run, RunRef, RunRequest
 from shared.platforms.answer import Answer
 from shared.platforms.arena.client import ArenaClient
@@ -84,6 +92,11 @@ class Opener:
                 run = self._look_repeatedly(request, request_id, since, seed, deadline)
                 if run is None:
                     raise
+            except NotFound as refusal:
+                raise SettingsError(
+                    f"arena: POST /runs: HTTP {refusal.status}, {refusal}: is SCRIMMAGE_ARENA_URL right? "
+                    "Its path is that of the API (/api/v1)"
+                ) from None
             except Refused as refusal:
                 if refusal.status not in {400, 422} or seed is None or request.seed is not None:
                     raise

@@ -59,3 +59,34 @@ def test_each_setting_stands_in_one_row_of_the_documents() -> None:
 )
 def test_a_url_is_shown_without_its_passwords(url: str, shown: str) -> None:
     assert without_secrets(url) == shown
+
+
+@pytest.mark.parametrize("value", ["arena_x\n", "  arena_x", "arena_x\r\n"])
+def test_white_space_around_a_key_is_left_out(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIMMAGE_ARENA_KEY", value)
+    key = Settings.load(_env_file=None).arena_key
+    assert key is not None
+    assert key.get_secret_value() == "arena_x"
+
+
+@pytest.mark.parametrize("value", ["arena_x\narena_y", "arena_x y", "arena_ä", " "])
+def test_what_can_be_no_key_is_named_and_not_shown(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ARENA_API_KEY", value)
+    with pytest.raises(SettingsError, match="SCRIMMAGE_ARENA_KEY: is no key") as wrong:
+        Settings.load(_env_file=None)
+    assert "arena_x" not in str(wrong.value)
+    assert "arena_ä" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"SCRIMMAGE_THREADS=4\nmy key: arena_secret\n", r"\.env, line 2: expected NAME=value"),
+        (b"\xff\xfeS\x00C\x00", r"\.env cannot be read"),
+    ],
+)
+def test_a_dotenv_file_that_cannot_be_read_is_an_error(text: bytes, words: str, tmp_path: Path) -> None:
+    (tmp_path / ".env").write_bytes(text)
+    with pytest.raises(SettingsError, match=words) as wrong:
+        Settings.load(_env_file=tmp_path / ".env")
+    assert "arena_secret" not in str(wrong.value)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from shared.deadline import Deadline
-from shared.errors import Conflict, NotAuthorised, Refused, Unavailable, Unclear
+from shared.errors import Conflict, NotAuthorised, Refused, SettingsError, Unavailable, Unclear
 from shared.models import Kind, Run, RunRequest
 from shared.platforms.arena.platform import ArenaPlatform
 from shared.platforms.base import Prepared
@@ -201,6 +201,14 @@ def test_a_closed_window_is_told_in_the_platforms_words(arena: PlayedArena) -> N
 
     with pytest.raises(NotAuthorised, match="window"):
         open_run(arena.platform(), RunRequest(kind=Kind.FINAL))
+
+
+def test_a_url_that_leads_to_no_api_is_told_with_the_setting(
+    server: ScriptedServer, scripted_platform: ArenaPlatform
+) -> None:
+    server.on("POST", "/runs", reply({"error": "not found"}, status=404))
+    with pytest.raises(SettingsError, match=r"HTTP 404, not found: is SCRIMMAGE_ARENA_URL right\?"):
+        open_run(scripted_platform, RunRequest())
 
 
 def test_a_wrong_key_is_told(arena: PlayedArena) -> None:
