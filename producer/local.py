@@ -102,6 +102,7 @@ def local_pool(
 
     folder.check(settings.data)
     embedded = settings.redis_url is None
+    staffed = False
     with ExitStack() as stack:
         if settings.redis_url is None:
             began = time.monotonic()
@@ -114,10 +115,12 @@ def local_pool(
         pool = stack.enter_context(Pool.connect(settings))
 
         def staff() -> None:
+            nonlocal staffed
             check_broker_and_cache(settings, pool)
             before = {beat.node for beat in pool.fleet.live()}
             started = Workers(settings, say)
             stack.callback(started.stop)
+            staffed = True
             started.wait_until_up(pool, before)
             if embedded:
                 stack.enter_context(announced(settings))
@@ -126,7 +129,12 @@ def local_pool(
             staff()
         if flower:
             stack.callback(stop, start_flower(settings, say))
-        yield LocalPool(settings, pool, own=True, staff=staff)
+        try:
+            yield LocalPool(settings, pool, own=True, staff=staff)
+        except Interrupted:
+            if staffed:
+                say("interrupted: the workers end what they are at (Ctrl-C again does not wait for them)")
+            raise
 
 
 @contextmanager
@@ -200,7 +208,7 @@ def _lock(file: IO[str], how: int) -> bool:
 def running_pool(settings: Settings) -> Settings | None:
     """Settings of the pool, workers and all, that another command of this folder has up; None: no such."""
     try:
-        found = json.loads(_announcement(settings).read_text())
+        found = json.loads(_announcement(settings).read_bytes())
         os.kill(int(found["pid"]), 0)
         url = str(found["redis_url"])
     except (OSError, ValueError, KeyError, TypeError):

@@ -18,6 +18,7 @@ from functools import partial
 from typing import TypeVar
 
 from producer.archive import Archive
+from producer.archiving import save
 from producer.health import require_workers
 from producer.notebook import Notebook
 from producer.receipt import has_receipt, write_receipt
@@ -203,7 +204,7 @@ def close_run(pool: Pool, archive: Archive, ref: RunRef) -> Summary:
     note = notebook.of(ref)
     state = pool.ledger.run(ref)
     if state is not None and not state.archived:
-        archive.save(pool, ref)
+        save(pool, archive, ref)
     archived = archive.load(ref)
     if archived.summary.kind == Kind.FINAL and (note is not None or not has_receipt(archived)):
         write_receipt(archived, {} if note is None else note.facts)

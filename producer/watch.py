@@ -190,10 +190,11 @@ class Progress:
         return (self._requests - before) / (present - began) if present > began else 0.0
 
     def _block(self, now: Snapshot) -> Group:
-        """A row for each run, then the line; nothing is wrapped, so that its height does not jump."""
+        """A row for each run, then the line."""
         grid = Table.grid(padding=(0, 1))
         for column in ("run", "status", "bar", "solved"):
             grid.add_column(column, no_wrap=True, overflow="ellipsis")
+        bar = min(30, self._console.width - 60)
         under_way = [state for state in now.runs if not state.status.final]
         for state in under_way[:_SHOWN_RUNS]:
             total = max(1, sum(state.counts.values()))
@@ -202,13 +203,13 @@ class Progress:
             grid.add_row(
                 Text(str(state.ref)),
                 state.status,
-                ProgressBar(total=total, completed=solved, width=max(5, min(30, self._console.width // 4))),
+                ProgressBar(total=total, completed=solved, width=bar) if bar > 0 else "",
                 f"{solved}/{total}" + (f", {submitted} submitted" if submitted else ""),
             )
         parts: list[Table | Text] = [grid]
         if len(under_way) > _SHOWN_RUNS:
             parts.append(Text(f"and {len(under_way) - _SHOWN_RUNS} more"))
-        return Group(*parts, Text(self._line, no_wrap=True, overflow="ellipsis"))
+        return Group(*parts, Text(self._line))
 
 
 def _minutes(seconds: float) -> str:

@@ -183,12 +183,12 @@ def _archived(run: str, task: str | None) -> dict[str, Path]:
     archive = Archive(Settings.load().archive)
     ref = archive.find(run)
     manifest = archive.folder(ref) / "manifest.json"
-    listed = jsonlib.loads(manifest.read_text()) if manifest.exists() else {}
+    listed = jsonlib.loads(manifest.read_bytes()) if manifest.exists() else {}
     if task is None or task not in listed:
         raise UsageError(
             f"name a task of {ref} that has files: {', '.join(sorted(listed)) or 'there is none'}"
         )
-    files = {canonical(path): archive.root / "files" / sha[:2] / sha for path, sha in listed[task].items()}
+    files = {canonical(path): archive.file(sha) for path, sha in listed[task].items()}
     kept = {path: file for path, file in files.items() if file.exists()}
     if gone := len(files) - len(kept):
         warn(f"{gone} files were evicted before the run was archived")

@@ -143,6 +143,8 @@ def _play(requests: list[RunRequest], *, in_flight: int, json: bool) -> None:
     archive.check()
     require_names(settings, requests)
     with account(json) as played, any_pool(settings, say) as local:
+        if local.own:
+            say(f"model    {settings.model or 'none: SCRIMMAGE_MODEL is not set, solvers play without'}")
         play_on(local, requests, in_flight, archive, played)
         show(played, archive, json)
 

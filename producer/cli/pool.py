@@ -66,7 +66,9 @@ def up(flower: Flower = False) -> None:
     """
     from producer.local import local_pool
 
-    with local_pool(Settings.load(), say, flower=flower) as local, suppress(Interrupted):
+    with local_pool(Settings.load(), say, flower=flower) as local:
         say(f"ready    export SCRIMMAGE_REDIS_URL={without_secrets(local.settings.redis_url or '')}")
         say("         Ctrl-C stops it; nothing is lost")
-        signal.pause()
+        with suppress(Interrupted):
+            signal.pause()
+        say("stopping: the workers end what they are at (Ctrl-C again does not wait for them)")

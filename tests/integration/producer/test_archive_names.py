@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from producer.archive import Archive
+from producer.archiving import save
+from shared.errors import UsageError
 from shared.models import Run, RunRef, Task
 from shared.pool.listings import Listing, Listings
 from shared.pool.pool import Pool
@@ -30,7 +32,7 @@ def test_hostile_task_ids_never_leave_the_archive_folder(pool: Pool, root: Path,
     pool.ledger.failed(lease_run(pool.ledger, ref), "over")
 
     archive = Archive(root)
-    archive.save(pool, ref)
+    save(pool, archive, ref)
     assert [path for path in tmp_path.rglob("*") if path.is_file() and root not in path.parents] == []
     read = archive.load(ref)
     assert {task_id: read.transcript(task_id)[0]["message"] for task_id in HOSTILE} == dict(
@@ -45,10 +47,35 @@ def test_hostile_paths_of_a_workspace_are_kept_by_hash_alone(pool: Pool, root: P
     Listings(pool.redis).put(ref, Listing(by_task={"t1": paths}, sizes={sha: 8}))
     pool.ledger.failed(lease_run(pool.ledger, ref), "over")
 
-    Archive(root).save(pool, ref)
+    save(pool, Archive(root), ref)
     assert sha == hashlib.sha256(b"contents").hexdigest()
     assert (root / "files" / sha[:2] / sha).read_bytes() == b"contents"
     assert [path for path in tmp_path.rglob("*") if "evil" in path.name] == []
+
+
+def test_half_characters_survive_the_archive(pool: Pool, root: Path) -> None:
+    task = Task(run_id="run_1", task_id="t1")
+    ref = open_run(pool.ledger, Run(platform="arena", run_id="run_1", tasks=(task,)))
+    pool.transcripts.append(ref, "t1", [{"event": "log", "message": "\ud800 \u2028 \x85"}])
+    pool.ledger.failed(lease_run(pool.ledger, ref), "over")
+    save(pool, Archive(root), ref)
+    assert Archive(root).load(ref).transcript("t1")[0]["message"] == "\ud800 \u2028 \x85"
+
+
+def test_a_damaged_run_stands_in_no_others_way(pool: Pool, root: Path) -> None:
+    ref = open_run(pool.ledger)
+    pool.ledger.failed(lease_run(pool.ledger, ref), "over")
+    archive = Archive(root)
+    save(pool, archive, ref)
+    damaged = archive.folder(ref).parent / "run_damaged"
+    damaged.mkdir()
+    (damaged / "run.json").write_text("{")
+    assert archive.find(ref.run_id) == archive.find(str(ref)) == ref
+    with pytest.raises(UsageError, match="run_damaged is damaged"):
+        archive.find("run_damaged")
+    for unknown in ("", "*", "toy:" + ref.run_id, ref.run_id[:-1]):
+        with pytest.raises(UsageError, match="is not in the archive"):
+            archive.find(unknown)
 
 
 @pytest.mark.parametrize("run_id", ["../evil", "..", "a/b", "run\x00"])

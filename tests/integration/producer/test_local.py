@@ -119,5 +119,7 @@ def test_a_data_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_an_archive_that_cannot_be_written_is_named_before_anything_is_played(tmp_path: Path) -> None:
     (tmp_path / "archive").write_text("a file, no folder")
-    with pytest.raises(SettingsError, match=r"archive cannot be written: .*SCRIMMAGE_ARCHIVE"):
+    with pytest.raises(
+        SettingsError, match=r"archive folder .*archive cannot be written: .*SCRIMMAGE_ARCHIVE"
+    ):
         Archive(tmp_path / "archive").check()
