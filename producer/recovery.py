@@ -66,6 +66,7 @@ def _runs(
 ) -> list[Situation]:
     """The runs of the ledger, then those that are active on a platform alone, then those lost on both."""
     rows = []
+    tended = bool(pool.fleet.live())
     for state in states:
         submitted = state.counts.get(TaskStatus.SUBMITTED, 0)
         rows.append(
@@ -75,7 +76,7 @@ def _runs(
                 there=platforms.say(state),
                 tasks=f"{submitted}/{sum(state.counts.values())} submitted",
                 seconds_left=state.seconds_left,
-                plan=_plan(state),
+                plan=_plan(state, tended),
             )
         )
     lost = _lost(settings, pool)
@@ -110,9 +111,12 @@ def _plan_of_opening(opening: Opening) -> str:
     return "`resume` looks whether the platform opened it, and opens it if not"
 
 
-def _plan(state: RunState) -> str:
+def _plan(state: RunState, tended: bool) -> str:
+    """What would be done. ``tended``: there are workers alive."""
     if state.status.final:
         return "nothing" if state.archived else "the next `run`, `sweep` or `resume` archives it"
+    if not tended:
+        return "no worker is alive: `resume` goes on with it, or workers that are started"
     waiting = state.counts.get(TaskStatus.WAITING, 0)
     if state.status is RunStatus.FINISHING:
         return "workers submit what is solved and close it"

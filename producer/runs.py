@@ -7,7 +7,9 @@ stored and the first jobs sent by one ledger step and ``dispatch``; the rest is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from producer.notebook import Note, Notebook
 from shared.deadline import Deadline
@@ -22,9 +24,25 @@ from shared.pool.pool import Pool
 RECALL_SECONDS = 60.0
 """Seconds that finding a run again may take."""
 
+AGAIN_SECONDS = 10.0
+"""From one look at a platform that is away to the next."""
 
-def open_run(pool: Pool, platform: Platform, request: RunRequest) -> RunRef:
+
+def open_run(
+    pool: Pool,
+    platform: Platform,
+    request: RunRequest,
+    *,
+    patience: Deadline | None = None,
+    trouble: Callable[[str], None] = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> RunRef:
     """Open a run on the platform and hand it to the workers.
+
+    Args:
+        patience: until then a platform that is away is asked again, and what is unclear settled; None: once.
+        trouble: is told what is being waited for.
+        sleep: waits so many seconds; tests inject their own.
 
     Raises:
         Refused: the platform said no; the opening is closed as ``rejected``.
@@ -32,7 +50,21 @@ def open_run(pool: Pool, platform: Platform, request: RunRequest) -> RunRef:
         Unavailable: the platform did not answer and has opened nothing; the opening is closed.
         SettingsError: the request cannot be noted in the data folder; nothing was sent.
     """
-    return begin(pool, platform, request, pool.ledger.request(request))
+    request_id = pool.ledger.request(request)
+    attempt = partial(begin, pool, platform, request, request_id)
+    while True:
+        try:
+            return attempt()
+        except Unavailable as error:
+            if patience is None or patience.passed:
+                raise
+            trouble(str(error))
+        sleep(AGAIN_SECONDS)
+        if held := [opening for opening in pool.ledger.openings() if opening.request_id == request_id]:
+            attempt = partial(settle, pool, platform, held[0])
+        else:
+            request_id = pool.ledger.request(request)
+            attempt = partial(begin, pool, platform, request, request_id)
 
 
 def begin(

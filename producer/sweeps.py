@@ -24,8 +24,10 @@ from producer.notebook import Notebook
 from producer.receipt import has_receipt, write_receipt
 from producer.runs import hand_out, open_run, rebuild
 from producer.summary import Summary, summarise
-from shared.errors import Refused, ScrimmageError, Unavailable
+from shared.deadline import Deadline
+from shared.errors import DeadlinePassed, Refused, ScrimmageError, Unavailable, Unclear
 from shared.models import Kind, RunRef, RunRequest
+from shared.platforms.answer import printable
 from shared.platforms.base import Platform
 from shared.pool.ledger import RunState
 from shared.pool.pool import Pool
@@ -36,19 +38,24 @@ _TICK_SECONDS = 0.1
 _AT_ONCE = 4
 """Openings at a time: each of them waits for the platform."""
 
+_PATIENCE_SECONDS = 900.0
+"""So long a sweep that has begun waits for a platform that opens no more runs."""
+
 
 @dataclass
 class Sweep:
     """The state of a sweep while it is played; the live view reads it.
 
-    ``opening`` counts requests on their way to the platform. ``flying`` are runs that are not over, or not
-    archived yet, as last read from the ledger (None before the first look), ``done`` summaries in the order
-    in which runs ended, ``refused`` what the platform said no to, ``unkept`` why runs of ``done`` are not in
-    the archive.
+    ``opening`` counts requests on their way to the platform, and those that may have opened a run;
+    ``trouble`` is why none can be opened just now. ``flying`` are runs that are not over, or not archived
+    yet, as last read from the ledger (None before the first look), ``done`` summaries in the order in which
+    runs ended, ``refused`` what the platform said no to, ``unkept`` why runs of ``done`` are not in the
+    archive.
     """
 
     total: int = 0
     opening: int = 0
+    trouble: str | None = None
     flying: dict[RunRef, RunState | None] = field(default_factory=dict)
     done: list[Summary] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
@@ -115,9 +122,9 @@ def play(
     while queue or openings or sweep.flying:
         flying = len(openings) + len(sweep.flying) - len(closings)
         for _ in range(min(len(queue), in_flight - flying, _AT_ONCE - len(openings))):
-            openings.append(_aside(partial(open_run, pool, platform, queue.pop())))
+            openings.append(_aside(partial(_open, pool, platform, queue.pop(), sweep)))
+        sweep.opening = sum(not future.done() for future in openings)
         openings = [future for future in openings if not _opened(future, sweep)]
-        sweep.opening = len(openings)
         for ref in _over(pool, platform, archive, sweep, closings):
             closings[ref] = _aside(partial(_close, pool, archive, ref, sweep))
         for ref in [ref for ref, future in closings.items() if future.done()]:
@@ -146,6 +153,18 @@ def _aside(work: Callable[[], T]) -> Future[T]:
     return future
 
 
+def _open(pool: Pool, platform: Platform, request: RunRequest, sweep: Sweep) -> RunRef:
+    """Open a run. A platform that is away is waited for later on, but not at the beginning."""
+
+    def trouble(reason: str) -> None:
+        sweep.trouble = printable(reason)
+
+    later = Deadline.after(_PATIENCE_SECONDS) if sweep.flying or sweep.done else None
+    ref = open_run(pool, platform, request, patience=later, trouble=trouble)
+    sweep.trouble = None
+    return ref
+
+
 def _opened(future: Future[RunRef], sweep: Sweep) -> bool:
     if not future.done():
         return False
@@ -153,6 +172,9 @@ def _opened(future: Future[RunRef], sweep: Sweep) -> bool:
         sweep.flying[future.result()] = None
     except Refused as refusal:
         sweep.refused.append(refusal)
+    except (DeadlinePassed, Unclear):
+        sweep.opening += 1
+        raise
     return True
 
 

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from producer.archive import Archive
+from producer.stillness import Stillness
 from producer.summary import Summary
 from producer.sweeps import Sweep, play
 from shared.models import RunRef, RunRequest, TaskStatus
@@ -94,6 +95,12 @@ def play_watched(
     joined: Sequence[RunRef] = (),
 ) -> None:
     """``sweeps.play`` with live progress on a console."""
+    stillness = Stillness(pool)
+
+    def show(now: Sweep) -> None:
+        seen = snapshot(pool, now.flying.values(), done=now.done, total=now.total)
+        view.show(seen, now.trouble or stillness.look(seen.runs))
+
     with Progress(console, platform.limits) as view:
         play(
             pool,
@@ -103,7 +110,7 @@ def play_watched(
             archive=archive,
             joined=joined,
             sweep=sweep,
-            view=lambda now: view.show(snapshot(pool, now.flying.values(), done=now.done, total=now.total)),
+            view=show,
         )
 
 
@@ -127,7 +134,7 @@ class Progress:
             Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
         )
         self._recent: deque[tuple[float, int]] = deque()
-        self._line = self._last_line = ""
+        self._line = self._last_line = self._last_trouble = ""
         self._last_at = -_LINE_SECONDS
         self._began_tasks = False
         self._requests = 0
@@ -146,11 +153,16 @@ class Progress:
         else:
             self._write()
 
-    def show(self, now: Snapshot) -> None:
+    def show(self, now: Snapshot, trouble: str | None = None) -> None:
+        """Show what runs look like, and what stands in their way."""
         self._line = self.line(now)
         if self._live:
-            self._live.update(self._block(now), refresh=True)
-        elif self._clock() - self._last_at >= _LINE_SECONDS or (now.tasks and not self._began_tasks):
+            self._live.update(self._block(now, trouble), refresh=True)
+            return
+        if trouble and trouble != self._last_trouble:
+            self._console.print(Text(trouble, "yellow"), soft_wrap=True)
+            self._last_trouble = trouble
+        if self._clock() - self._last_at >= _LINE_SECONDS or (now.tasks and not self._began_tasks):
             self._write()
         self._began_tasks |= bool(now.tasks)
 
@@ -189,8 +201,8 @@ class Progress:
         began, before = self._recent[0]
         return (self._requests - before) / (present - began) if present > began else 0.0
 
-    def _block(self, now: Snapshot) -> Group:
-        """A row for each run, then the line."""
+    def _block(self, now: Snapshot, trouble: str | None) -> Group:
+        """A row for each run, then the line, then what stands in their way."""
         grid = Table.grid(padding=(0, 1))
         for column in ("run", "status", "bar", "solved"):
             grid.add_column(column, no_wrap=True, overflow="ellipsis")
@@ -209,7 +221,10 @@ class Progress:
         parts: list[Table | Text] = [grid]
         if len(under_way) > _SHOWN_RUNS:
             parts.append(Text(f"and {len(under_way) - _SHOWN_RUNS} more"))
-        return Group(*parts, Text(self._line))
+        parts.append(Text(self._line))
+        if trouble:
+            parts.append(Text(trouble, "yellow"))
+        return Group(*parts)
 
 
 def _minutes(seconds: float) -> str:

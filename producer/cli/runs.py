@@ -35,6 +35,7 @@ def watch(
       [bold]scrimmage watch run_x1Y2z3[/bold]
     """
     from producer.local import any_pool
+    from producer.stillness import Stillness
     from producer.watch import Progress, snapshot
 
     with any_pool(Settings.load(), _quietly) as local:
@@ -46,10 +47,12 @@ def watch(
         if local.own:
             say(f"no pool is up here: {', '.join(map(str, refs))} will move when `scrimmage resume` plays on")
             return
+        stillness = Stillness(local.pool)
         with Progress(progress, None) as view:
             while True:
                 states = [ledger.run(ref) for ref in refs]
-                view.show(snapshot(local.pool, states, total=len(refs)))
+                seen = snapshot(local.pool, states, total=len(refs))
+                view.show(seen, stillness.look(seen.runs))
                 if all(state is None or state.status.final for state in states):
                     break
                 time.sleep(_TICK_SECONDS)
