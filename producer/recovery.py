@@ -193,7 +193,7 @@ def resume_all(local: LocalPool, console: Console, say: Callable[[str], None], p
     played.done += close_due(pool, archive)
     played.total += len(played.done)
     if played.done:
-        say(f"archived {len(played.done)} runs that had ended meanwhile")
+        say(f"archived runs that had ended meanwhile: {len(played.done)}")
     with contextlib.closing(_Platforms(settings, pool)) as platforms:
         for note in _lost(settings, pool):
             found = rebuild(pool, platforms.get(note.request.platform), note)

@@ -130,6 +130,7 @@ class Progress:
         self._limits = limits
         self._clock = clock
         self._began = clock()
+        self._over_before: int | None = None
         self._live = (
             Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
         )
@@ -179,9 +180,11 @@ class Progress:
         parts.append(f"${now.cost_usd:.4f}")
         if now.seconds_left is not None:
             parts.append(f"{_minutes(now.seconds_left)} left")
-        if 0 < now.over < now.total:
-            ahead = (self._clock() - self._began) / now.over * (now.total - now.over)
-            parts.append(f"about {_minutes(ahead)} to go")
+        if self._over_before is None:
+            self._over_before = now.over
+        if self._over_before < now.over < now.total:
+            seconds_each = (self._clock() - self._began) / (now.over - self._over_before)
+            parts.append(f"about {_minutes(seconds_each * (now.total - now.over))} to go")
         return " · ".join(parts)
 
     def _write(self) -> None:
@@ -192,7 +195,7 @@ class Progress:
     def _rate(self, now: Snapshot) -> float:
         """Requests per second over the last seconds, whatever runs came and went meanwhile."""
         for state in now.runs:
-            self._requests += max(0, state.requests - self._seen.get(state.ref, 0))
+            self._requests += max(0, state.requests - self._seen.get(state.ref, state.requests))
             self._seen[state.ref] = state.requests
         present = self._clock()
         self._recent.append((present, self._requests))

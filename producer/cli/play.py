@@ -165,7 +165,7 @@ def play_on(
     platform.account()
     local.staff()
     if kept := close_due(local.pool, archive):
-        say(f"archived {len(kept)} runs that had ended meanwhile")
+        say(f"archived runs that had ended meanwhile: {len(kept)}")
     play_watched(
         local.pool,
         platform,
