@@ -22,12 +22,16 @@ from producer.archive import Archive
 from producer.stillness import Stillness
 from producer.summary import Summary
 from producer.sweeps import Sweep, play
+from shared.deadline import Deadline
 from shared.models import RunRef, RunRequest, TaskStatus
 from shared.platforms.base import Limits, Platform
 from shared.pool.ledger import RunState
 from shared.pool.pool import Pool
 
 _LINE_SECONDS = 5.0
+_LATE_SECONDS = 5.0
+"""So long the first opening may take before it is said that it does."""
+
 _RATE_WINDOW_SECONDS = 5.0
 _SHOWN_RUNS = 12
 _SOLVED = (TaskStatus.SOLVED, TaskStatus.SUBMITTING, TaskStatus.SUBMITTED)
@@ -96,10 +100,16 @@ def play_watched(
 ) -> None:
     """``sweeps.play`` with live progress on a console."""
     stillness = Stillness(pool)
+    soon = Deadline.after(_LATE_SECONDS)
 
     def show(now: Sweep) -> None:
         seen = snapshot(pool, now.flying.values(), done=now.done, total=now.total)
-        view.show(seen, now.trouble or stillness.look(seen.runs))
+        trouble = now.trouble or stillness.look(seen.runs)
+        if now.opening and soon.passed and not (now.flying or now.done):
+            trouble = (
+                trouble or f"{platform.name} has not said yet that a run is open: waiting for its answer"
+            )
+        view.show(seen, trouble)
 
     with Progress(console, platform.limits) as view:
         play(

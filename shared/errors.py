@@ -7,6 +7,7 @@ error                 what the caller can do                                    
 ``SettingsError``     fix the named setting or file                               2
 ``Refused``           nothing: the platform said no (``status`` says how)         3
 ``Unavailable``       wait, then repeat: nothing was decided by this failure      1
+``Malformed``         the same; where it is always so, that is no such platform   1
 ``Unclear``           look at the platform: the write may or may not have landed  1
 ``DeadlinePassed``    stop: there is no time left for it                          1
 ``LeaseLost``         drop the work: somebody else owns the task by now           -
@@ -71,6 +72,10 @@ class Unavailable(ScrimmageError):
     def __init__(self, message: str, *, after: float | None = None) -> None:
         super().__init__(message)
         self.after = after
+
+
+class Malformed(Unavailable):
+    """Answers come, but none that can be read: a gateway's page, a cut-off body, another kind of server."""
 
 
 class Unclear(Unavailable):

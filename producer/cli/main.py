@@ -15,8 +15,8 @@ from shared.errors import ScrimmageError
 app = typer.Typer(
     name="scrimmage",
     help="Plays agent benchmarks with a distributed worker pool under one shared request limit.",
-    epilog="Begin with `scrimmage demo`. Exit codes: 0 done, 1 a run ended incomplete, 2 usage or settings, "
-    "3 the platform refused, 130 interrupted.",
+    epilog="Begin with `scrimmage demo`. Exit codes: 0 done, 1 a run ended incomplete or something did not "
+    "answer, 2 usage or settings, 3 the platform refused, 130 interrupted.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

@@ -19,7 +19,7 @@ from producer.cli.options import (
     TaskSeconds,
     platform_options,
 )
-from producer.cli.output import progress, say
+from producer.cli.output import progress, say, warn
 from shared.errors import UsageError
 from shared.models import RunRequest
 from shared.settings import Settings
@@ -160,9 +160,12 @@ def play_on(
     from producer.sweeps import close_due
     from producer.watch import play_watched
     from shared.platforms import registry
+    from shared.platforms.reach import Reachable
 
     platform = registry.create(requests[0].platform, local.settings, local.pool)
     platform.account()
+    if isinstance(platform, Reachable):
+        platform.reach(warn)
     local.staff()
     if kept := close_due(local.pool, archive):
         say(f"archived runs that had ended meanwhile: {len(kept)}")

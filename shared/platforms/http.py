@@ -19,6 +19,7 @@ from shared.deadline import Deadline
 from shared.errors import (
     Conflict,
     DeadlinePassed,
+    Malformed,
     NotAuthorised,
     NotFound,
     Refused,
@@ -48,6 +49,7 @@ class Http:
         bucket: gives the bucket of the account.
         random: numbers in [0, 1) for jitter.
         sleep: waits so many seconds.
+        tries: requests for one answer at most.
     """
 
     def __init__(
@@ -57,11 +59,13 @@ class Http:
         bucket: Callable[[], Bucket],
         random: Callable[[], float] = _random.random,
         sleep: Callable[[float], None] = time.sleep,
+        tries: int = TRIES,
     ) -> None:
         self._origin = origin
         self._bucket = bucket
         self._random = random
         self._sleep = sleep
+        self._tries = tries
 
     def json(
         self,
@@ -150,7 +154,7 @@ class Http:
         doing = f"{self._origin}: {method} {path}"
         url = httpx.URL(self._origin.url + path, params=params)
         failure = Failure("no try was made", landed=False)
-        for attempt in range(TRIES):
+        for attempt in range(self._tries):
             deadline.check(doing)
             self._bucket().acquire(lane, deadline, run=run)
             deadline.check(doing)  # a write that cannot be answered in time is better not sent
@@ -170,9 +174,10 @@ class Http:
                 raise Unclear(f"{doing} may have happened: {failure}", after=failure.after)
             if not failure.again:
                 break
-            if attempt + 1 < TRIES:
+            if attempt + 1 < self._tries:
                 self._wait(doing, failure, back_off(attempt, self._random), deadline)
-        raise Unavailable(f"{doing} failed: {failure}", after=failure.after)
+        kind = Malformed if failure.malformed else Unavailable
+        raise kind(f"{doing} failed: {failure}", after=failure.after)
 
     def _failure(
         self, doing: str, status: int, headers: Mapping[str, str], data: bytes, server_now: float | None
@@ -195,7 +200,8 @@ class Http:
         try:
             return read(data)
         except (ValueError, RecursionError) as error:
-            raise Failure(self._origin.clean(f"malformed answer: {error}"), landed=True) from None
+            words = self._origin.clean(f"malformed answer: {error}")
+            raise Failure(words, landed=True, malformed=True) from None
 
     def _wait(self, doing: str, failure: Failure, seconds: float, deadline: Deadline) -> None:
         seconds = max(seconds, failure.after or 0.0)

@@ -46,12 +46,14 @@ class Failure(Exception):
         landed: True where the request may have taken effect all the same.
         after: seconds that the other side wants us to wait.
         again: False where another try would end the same way.
+        malformed: True where the answer said that all is well, but is not what was due.
     """
 
     why: str
     landed: bool
     after: float | None = None
     again: bool = True
+    malformed: bool = False
 
     def __str__(self) -> str:
         return self.why

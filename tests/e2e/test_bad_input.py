@@ -97,8 +97,10 @@ def test_a_server_that_is_no_arena_is_named_and_opens_nothing(tmp_path: Path) ->
 
     with ThreadedServer(web_page) as server:
         ended = terminal_of(tmp_path, server.url).run("run", "--solver", "reading")
-    assert ended.code == 1
-    assert server.url in ended.err
+    assert ended.code == 2
+    assert f"{server.url}{PREFIX} answers, but not as an arena" in ended.err
     assert "malformed answer" in ended.err
+    assert "is SCRIMMAGE_ARENA_URL right?" in ended.err
+    assert "resume" not in ended.err
     assert "Traceback" not in ended.err
     assert "\x1b[2J" not in ended.err

@@ -20,8 +20,10 @@ from shared.deadline import Deadline
 from shared.errors import (
     Conflict,
     DeadlinePassed,
+    Malformed,
     NotFound,
     Refused,
+    ScrimmageError,
     SettingsError,
     Unavailable,
     Unclear,
@@ -30,6 +32,7 @@ from shared.models import Kind, Run, RunRef, RunRequest
 from shared.platforms.answer import Answer
 from shared.platforms.arena.client import ArenaClient
 from shared.platforms.arena.models import RunSummary
+from shared.platforms.origin import REDIRECTS
 from shared.pool.pool import Pool
 
 OPEN_SECONDS = 120.0
@@ -45,17 +48,24 @@ SLACK = 5.0
 """Seconds by which a start may seem to lie before its request: ``Date`` and ``started_at`` are rounded."""
 
 
+NO_API = frozenset({404, 405, 410})
+"""What servers say to POST /runs that have no such thing."""
+
+
 @dataclass(frozen=True)
 class Opener:
     """Opens and finds runs for one account.
 
     Args:
         sleep: waits so many seconds.
+        stranger: nothing is known of the server yet, so one that answers as no arena would is taken for none.
+            Later the same may be a gateway's bad hour.
     """
 
     client: ArenaClient
     pool: Pool
     sleep: Callable[[float], None] = time.sleep
+    stranger: bool = False
 
     def open(self, request: RunRequest, request_id: str) -> Run:
         """Open a run.
@@ -64,11 +74,14 @@ class Opener:
             Refused: the platform said no to every try: there is no run of this request.
             Unclear: a run may be open that could not be found now; ``adopt`` may find it later.
             Unavailable: the platform was not reached: nothing was opened.
+            SettingsError: what answers is no arena.
         """
         sent: list[Unclear] = []
         try:
             return self._open(request, request_id, sent)
         except (Refused, Unavailable, DeadlinePassed) as error:
+            if not sent and self.stranger and isinstance(error, Unavailable):
+                raise Unavailable(f"{error}: is SCRIMMAGE_ARENA_URL right, and the server up?") from None
             if not sent or isinstance(error, Unclear):
                 raise
             raise Unclear(f"a run may be open, but {error}") from error
@@ -92,12 +105,9 @@ class Opener:
                 run = self._look_repeatedly(request, request_id, since, seed, deadline)
                 if run is None:
                     raise
-            except NotFound as refusal:
-                raise SettingsError(
-                    f"arena: POST /runs: HTTP {refusal.status}, {refusal}: is SCRIMMAGE_ARENA_URL right? "
-                    "Its path is that of the API (/api/v1)"
-                ) from None
             except Refused as refusal:
+                if refusal.status in NO_API or (self.stranger and refusal.status in REDIRECTS):
+                    raise self._no_arena(refusal) from None
                 if refusal.status not in {400, 422} or seed is None or request.seed is not None:
                     raise
                 seed = None  # the platform takes no seeds: the time of the start must do
@@ -146,7 +156,7 @@ class Opener:
             since: on Redis's clock; the run did not start before it.
             seed: with which it was started, None for a final run or where the platform takes none.
         """
-        listed = self.client.runs(deadline)
+        listed = self._listed(deadline)
         since += listed.now - self.pool.redis.now() - SLACK  # on the platform's clock
         for summary in listed.data:
             if summary.over or summary.kind not in {None, request.kind}:
@@ -164,6 +174,24 @@ class Opener:
             if run is not None:
                 return run
         return None
+
+    def _listed(self, deadline: Deadline) -> Answer[list[RunSummary]]:
+        try:
+            return self.client.runs(deadline)
+        except (Malformed, NotFound) as error:
+            if not self.stranger:
+                raise
+            raise self._no_arena(error) from None
+
+    def _no_arena(self, error: ScrimmageError) -> SettingsError:
+        url = self.pool.settings.arena_url
+        words = str(error).removeprefix(f"arena at {url}: ")
+        if isinstance(error, Refused) and "HTTP" not in words:
+            words = f"HTTP {error.status}, {words}"
+        return SettingsError(
+            f"{url} answers, but not as an arena ({words}): is SCRIMMAGE_ARENA_URL right? "
+            "It ends with the path of the API (/api/v1)"
+        )
 
 
 def _seed(request: RunRequest, request_id: str) -> int | None:

@@ -40,6 +40,7 @@ from shared.platforms.arena.submitting import AT_ONCE, Submitter
 from shared.platforms.base import Limits, Prepared, Standing
 from shared.platforms.http import Http
 from shared.platforms.origin import Origin
+from shared.platforms.reach import reach
 from shared.pool import keys
 from shared.pool.bucket import Bucket
 from shared.pool.listings import Listing, Listings
@@ -60,6 +61,8 @@ TOOLS_AGE = 3600.0
 """Seconds after which GET /tools is asked again."""
 LISTINGS_HELD = 16
 """Runs whose listing a process keeps in memory."""
+FIRST_TRIES = 4
+"""Requests for one answer while a person waits for the first: less than two seconds of them."""
 
 
 class ArenaPlatform:
@@ -77,20 +80,18 @@ class ArenaPlatform:
     ) -> None:
         self._settings = settings
         self._pool = pool
-        self._client = ArenaClient(
-            Http(
-                Origin(
-                    settings.arena_url,
-                    name=self.name,
-                    headers=lambda: {"Authorization": f"Bearer {self._key()}"},
-                    connections=settings.threads + AT_ONCE,
-                    timeout=settings.http_timeout,
-                ),
-                bucket=self._bucket,
-                sleep=sleep,
-            )
+        origin = Origin(
+            settings.arena_url,
+            name=self.name,
+            headers=lambda: {"Authorization": f"Bearer {self._key()}"},
+            connections=settings.threads + AT_ONCE,
+            timeout=settings.http_timeout,
         )
+        self._client = ArenaClient(Http(origin, bucket=self._bucket, sleep=sleep))
         self._opener = Opener(self._client, pool, sleep)
+        hasty = ArenaClient(Http(origin, bucket=self._bucket, sleep=sleep, tries=FIRST_TRIES))
+        self._first_opener = Opener(hasty, pool, sleep, stranger=True)
+        self._met = True
         self._submitter = Submitter(self._client, sleep)
         self._listings = Listings(pool.redis)
         self._held: OrderedDict[RunRef, Listing] = OrderedDict()
@@ -105,11 +106,19 @@ class ArenaPlatform:
     def account(self) -> str:
         return fingerprint(f"{self._settings.arena_url} {self._key()}")
 
+    def reach(self, say: Callable[[str], None]) -> None:
+        """Whether anybody listens; see ``reach.Reachable``."""
+        reach(self._settings.arena_url, "SCRIMMAGE_ARENA_URL", say)
+        self._met = False
+
     def prepare(self, request: RunRequest) -> Prepared:  # noqa: ARG002 - the arena's clock starts with the run
         return Prepared()
 
     def open(self, request: RunRequest, prepared: Prepared, request_id: str) -> Run:  # noqa: ARG002
-        return self._opener.open(request, request_id)
+        opener = self._opener if self._met else self._first_opener
+        run = opener.open(request, request_id)
+        self._met = True
+        return run
 
     def adopt(self, request: RunRequest, request_id: str, since: float) -> Run | None:
         return self._opener.adopt(request, request_id, since)

@@ -10,13 +10,14 @@ import pytest
 from shared.deadline import Deadline
 from shared.errors import Conflict, NotAuthorised, Refused, SettingsError, Unavailable, Unclear
 from shared.models import Kind, Run, RunRequest
-from shared.platforms.arena.platform import ArenaPlatform
+from shared.platforms.arena.platform import FIRST_TRIES, ArenaPlatform
 from shared.platforms.base import Prepared
+from shared.platforms.retry import TRIES
 from shared.pool import keys
 from tests.integration.shared.platforms.conftest import at_once
 from tests.support import scripted
 from tests.support.played_arena import PlayedArena, Rule
-from tests.support.scripted import ScriptedServer, reply
+from tests.support.scripted import ScriptedServer, html, reply
 
 FIRST: Rule = {"endpoint": "POST /runs", "first": 1}
 FAULTS: dict[str, Rule] = {
@@ -207,8 +208,58 @@ def test_a_url_that_leads_to_no_api_is_told_with_the_setting(
     server: ScriptedServer, scripted_platform: ArenaPlatform
 ) -> None:
     server.on("POST", "/runs", reply({"error": "not found"}, status=404))
-    with pytest.raises(SettingsError, match=r"HTTP 404, not found: is SCRIMMAGE_ARENA_URL right\?"):
+    with pytest.raises(SettingsError, match=r"HTTP 404, not found\): is SCRIMMAGE_ARENA_URL right\?"):
         open_run(scripted_platform, RunRequest())
+
+
+@pytest.mark.parametrize(
+    ("post", "look", "words"),
+    [
+        (html(200), html(200), "answers, but not as an arena .*malformed answer.*"),
+        (html(404), html(404), "HTTP 404.*"),
+        (html(405), html(404), "HTTP 405.*"),
+        (html(501), html(404), "HTTP 404.*"),
+        (reply({}, status=308, headers={"Location": "https://127.0.0.1/runs"}), reply({}), "redirected.*"),
+    ],
+    ids=["web page", "404", "405", "501", "redirect to https"],
+)
+def test_a_stranger_that_is_no_arena_is_told_after_few_requests(
+    server: ScriptedServer,
+    scripted_platform: ArenaPlatform,
+    post: scripted.Behaviour,
+    look: scripted.Behaviour,
+    words: str,
+) -> None:
+    scripted_platform.reach(lambda _: None)
+    server.on("POST", "/runs", forever=post)
+    server.on("GET", "/runs", forever=look)
+
+    with pytest.raises(SettingsError, match=words + "is SCRIMMAGE_ARENA_URL right"):
+        open_run(scripted_platform, RunRequest())
+    assert len(server.seen("POST", "/runs")) == 1
+    assert len(server.seen("GET", "/runs")) <= FIRST_TRIES
+
+
+def test_once_it_has_opened_a_run_the_same_is_taken_for_a_bad_hour(
+    server: ScriptedServer, scripted_platform: ArenaPlatform
+) -> None:
+    scripted_platform.reach(lambda _: None)
+    server.on("POST", "/runs", reply({"run_id": "run_1", "tasks": [{"task_id": "t01"}]}), forever=html(200))
+    server.on("GET", "/runs", forever=html(200))
+    open_run(scripted_platform, RunRequest())
+
+    with pytest.raises(Unclear, match="a run may be open"):
+        open_run(scripted_platform, RunRequest(), "req-2")
+    assert len(server.seen("GET", "/runs")) == TRIES
+
+
+def test_a_stranger_whose_answer_is_lost_leaves_one_run(arena: PlayedArena) -> None:
+    arena.start([FIRST | {"fault": "status", "status": 502, "body": "html", "when": "after"}])
+    platform = arena.platform(sleep=at_once)
+    platform.reach(lambda _: None)
+
+    run = open_run(platform, RunRequest())
+    assert started(platform) == [run.run_id]
 
 
 def test_a_wrong_key_is_told(arena: PlayedArena) -> None:
