@@ -90,7 +90,10 @@ def test_what_is_wrong_is_said_with_its_exit_code(
 
 
 def test_a_platform_that_does_not_answer_is_an_error_with_a_name_and_an_end(terminal: Terminal) -> None:
-    ended = terminal.run("run", "--solver", "empty", SCRIMMAGE_ARENA_URL="http://127.0.0.1:9/api/v1")
+    url = "http://127.0.0.1:9/api/v1"
+    ended = terminal.run("run", "--solver", "empty", SCRIMMAGE_ARENA_URL=url)
     assert ended.code == 1
-    assert "127.0.0.1:9" in ended.err
+    assert f"{url} does not answer (Connection refused); trying again until" in ended.err
+    assert "is SCRIMMAGE_ARENA_URL right, and the server up?" in ended.err
+    assert "workers" not in ended.err, "it is told before a pool is brought up"
     assert "Traceback" not in ended.err
