@@ -1,7 +1,7 @@
 """How a command ends when it cannot go on: one message on stderr, one JSON object where asked for, one code.
 
-Exit codes: 0 done, 1 the run ended incomplete or something did not answer, 2 usage or settings, 3 the platform
-refused, 130 interrupted.
+Exit codes: 0 done, 1 the run ended incomplete or something did not answer, 2 usage or settings, 3 the
+platform refused, 130 interrupted.
 """
 
 from __future__ import annotations
