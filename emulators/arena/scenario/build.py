@@ -6,10 +6,10 @@ import hashlib
 import random
 
 from emulators.arena.scenario.compose import compose
-from emulators.arena.scenario.desk import Desk, Draft
 from emulators.arena.scenario.families import ALWAYS, SOMETIMES, Family
 from emulators.arena.scenario.feed import feed_answers
 from emulators.arena.scenario.grow import grow
+from emulators.arena.scenario.kit import Draft, Kit
 from emulators.arena.scenario.looks import choose_look
 from emulators.arena.scenario.model import Scenario, ScenarioTask
 from emulators.arena.scenario.streams import stream
@@ -47,7 +47,7 @@ def build(theme: str, seed: int, variation: int) -> Scenario:
     shelf = _Shelf()
     tasks = []
     for number, family in enumerate(_chosen(theme, seed), start=1):
-        draft = family(_desk(vocabulary, world, view, family, seed, variation))
+        draft = family(_kit(vocabulary, world, view, family, seed, variation))
         rng = stream(theme, seed, variation, "workspace", draft.family)
         tasks.append(_task(f"t{number:02d}", draft, view, shelf, rng))
     texts = {shelf.put(view.files[name][1]): view.image_texts[name] for name in _PICTURES}
@@ -74,9 +74,9 @@ def _chosen(theme: str, seed: int) -> list[Family]:
     return chosen
 
 
-def _desk(theme: Theme, world: World, view: View, family: Family, seed: int, variation: int) -> Desk:
+def _kit(theme: Theme, world: World, view: View, family: Family, seed: int, variation: int) -> Kit:
     name = family.__name__
-    return Desk(
+    return Kit(
         family=name,
         theme=theme,
         world=world,

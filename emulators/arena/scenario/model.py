@@ -163,10 +163,3 @@ class Scenario:
     tokens: frozenset[str]
     mail_domains: tuple[str, ...]
     image_texts: Mapping[str, str]
-
-    def task(self, task_id: str) -> ScenarioTask:
-        """The task of that id. Raises KeyError where there is none."""
-        for task in self.tasks:
-            if task.task_id == task_id:
-                return task
-        raise KeyError(task_id)

@@ -1,4 +1,4 @@
-"""Families of tasks: each a function from a ``Desk`` to a ``Draft``.
+"""Families of tasks: each a function from a ``Kit`` to a ``Draft``.
 
 A family says what is asked (picked by the seed), in which words (picked by the variation), what is expected,
 what is cited, which effects are called for, and how all that follows from the files (the reference plan).
@@ -6,7 +6,6 @@ what is cited, which effects are called for, and how all that follows from the f
 
 from collections.abc import Callable
 
-from emulators.arena.scenario.desk import Desk, Draft
 from emulators.arena.scenario.families import (
     contacts,
     containment,
@@ -18,8 +17,9 @@ from emulators.arena.scenario.families import (
     screens,
     sheets,
 )
+from emulators.arena.scenario.kit import Draft, Kit
 
-Family = Callable[[Desk], Draft]
+Family = Callable[[Kit], Draft]
 
 ALWAYS: tuple[Family, ...] = (
     containment.contain,

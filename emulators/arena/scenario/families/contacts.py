@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from emulators.arena.scenario import reckon
-from emulators.arena.scenario.desk import NUMBER, SET, Cited, Desk, Draft, text
 from emulators.arena.scenario.families.counts import members_sql
+from emulators.arena.scenario.kit import NUMBER, SET, Cited, Draft, Kit, text
 from emulators.arena.scenario.model import AnswerRule, Compare, Plan, Step
 from emulators.arena.scenario.world import DAYS, Event
 
@@ -14,43 +14,43 @@ INDICATORS = r"^- (\S+)$"
 WITHDRAWN = r"(\S+) is withdrawn"
 
 
-def contact_sql(desk: Desk) -> str:
+def contact_sql(kit: Kit) -> str:
     """The condition that an event is a contact (rule N7)."""
-    condition = f"action = {text(desk.theme.actions['contact'])}"
-    if not desk.theme.rules.blocked_counts:
-        condition += f" AND {desk.field('status')} = {text(desk.theme.statuses['ok'])}"
+    condition = f"action = {text(kit.theme.actions['contact'])}"
+    if not kit.theme.rules.blocked_counts:
+        condition += f" AND {kit.field('status')} = {text(kit.theme.statuses['ok'])}"
     return condition
 
 
-def domain_sql(desk: Desk, domain: str) -> str:
+def domain_sql(kit: Kit, domain: str) -> str:
     """The condition that ``target`` is that domain."""
     condition = f"target = {text(domain)}"
-    if desk.theme.rules.subdomains_count:
+    if kit.theme.rules.subdomains_count:
         condition += f" OR ends_with(target, {text('.' + domain)})"
     return condition
 
 
-def joined_sql(desk: Desk) -> str:
+def joined_sql(kit: Kit) -> str:
     """The condition that the event ``e`` has the domain of ``d`` as its target."""
     condition = "d.domain = e.target"
-    if desk.theme.rules.subdomains_count:
+    if kit.theme.rules.subdomains_count:
         condition += " OR ends_with(e.target, '.' || d.domain)"
     return condition
 
 
-def indicator_steps(desk: Desk) -> tuple[Step, ...]:
+def indicator_steps(kit: Kit) -> tuple[Step, ...]:
     """Steps that read the advisory's list as ``$listed`` and what it withdrew as ``$withdrawn``."""
-    path = desk.path("advisory")
+    path = kit.path("advisory")
     return (
-        desk.rule_step("definitions", "D10"),
+        kit.rule_step("definitions", "D10"),
         Step("find", {"path": path, "pattern": INDICATORS, "all": True, "cite": True}, "listed"),
         Step("find", {"path": path, "pattern": WITHDRAWN, "cite": True}, "withdrawn"),
     )
 
 
-def indicator_pages(desk: Desk) -> list[Cited]:
+def indicator_pages(kit: Kit) -> list[Cited]:
     """The pages that decide whether a domain is malicious (rule Q6)."""
-    return [(desk.view.page("advisory", 2),), (desk.view.page("advisory", 4),)]
+    return [(kit.view.page("advisory", 2),), (kit.view.page("advisory", 4),)]
 
 
 _TOUCHED = (
@@ -61,29 +61,29 @@ _TOUCHED = (
 )
 
 
-def touched(desk: Desk) -> Draft:
+def touched(kit: Kit) -> Draft:
     """Level 1: agents that contacted a domain; blocked contacts, subdomains and lookalikes by the rules."""
-    domain = desk.rng.choice(desk.world.advisory.listed)
-    first = reckon.first_contacts(desk.theme, desk.world, domain)
+    domain = kit.rng.choice(kit.world.advisory.listed)
+    first = reckon.first_contacts(kit.theme, kit.world, domain)
     query = (
         f"SELECT agent, arg_min(_path, time) AS _path, arg_min(_line, time) AS _line FROM events "
-        f"WHERE {contact_sql(desk)} AND ({domain_sql(desk, domain)}) AND {members_sql(desk, None)} "
+        f"WHERE {contact_sql(kit)} AND ({domain_sql(kit, domain)}) AND {members_sql(kit, None)} "
         "GROUP BY agent ORDER BY agent"
     )
     return Draft(
         family="touched",
         level=1,
-        instruction=desk.say(_TOUCHED, "set", "ids", host=domain),
+        instruction=kit.say(_TOUCHED, "set", "ids", host=domain),
         answer=[*sorted(first)],
         rule=SET,
-        sources=[desk.line(event) for event in first.values()],
+        sources=[kit.line(event) for event in first.values()],
         needs=("agents", "selfreports"),
         days=ALL_DAYS,
         plan=Plan(
             (
-                desk.rule_step("counting", "N1"),
-                desk.rule_step("counting", "N7"),
-                desk.sql(query, "agents", name="agents", shape="list", cite="all"),
+                kit.rule_step("counting", "N1"),
+                kit.rule_step("counting", "N7"),
+                kit.sql(query, "agents", name="agents", shape="list", cite="all"),
             ),
             "$agents",
         ),
@@ -98,13 +98,13 @@ _REPEATED = (
 )
 
 
-def repeated(desk: Desk) -> Draft:
+def repeated(kit: Kit) -> Draft:
     """Level 3: advisory joined with the log; a withdrawn indicator is none."""
-    bad = reckon.malicious(desk.world)
+    bad = reckon.malicious(kit.world)
     seen: dict[str, set[str]] = {}
     earliest: dict[str, Event] = {}
     for domain in bad:
-        for agent, event in reckon.first_contacts(desk.theme, desk.world, domain).items():
+        for agent, event in reckon.first_contacts(kit.theme, kit.world, domain).items():
             seen.setdefault(agent, set()).add(domain)
             if agent not in earliest or event.when < earliest[agent].when:
                 earliest[agent] = event
@@ -112,26 +112,26 @@ def repeated(desk: Desk) -> Draft:
     query = (
         "WITH d AS (SELECT unnest([{$listed}]) AS domain) SELECT e.agent, "
         "arg_min(e._path, e.time) AS _path, arg_min(e._line, e.time) AS _line FROM events e JOIN d ON "
-        f"({joined_sql(desk)}) WHERE d.domain <> {{$withdrawn}} AND {contact_sql(desk)} AND "
-        f"{members_sql(desk, None)} GROUP BY e.agent HAVING count(DISTINCT d.domain) >= 2 ORDER BY e.agent"
+        f"({joined_sql(kit)}) WHERE d.domain <> {{$withdrawn}} AND {contact_sql(kit)} AND "
+        f"{members_sql(kit, None)} GROUP BY e.agent HAVING count(DISTINCT d.domain) >= 2 ORDER BY e.agent"
     )
     what = '"{domains}" (list, any order) and "{units}" (list of ids, any order)'
-    words = desk.theme.words
+    words = kit.theme.words
     return Draft(
         family="repeated",
         level=3,
-        instruction=desk.say(_REPEATED, "object", what),
+        instruction=kit.say(_REPEATED, "object", what),
         answer={words["domains"]: [*sorted(bad)], words["units"]: [*agents]},
         rule=AnswerRule(Compare.OBJECT, keys={words["domains"]: SET, words["units"]: SET}),
-        sources=[*indicator_pages(desk), *(desk.line(earliest[agent]) for agent in agents)],
+        sources=[*indicator_pages(kit), *(kit.line(earliest[agent]) for agent in agents)],
         needs=("agents", "advisory", "press"),
         days=ALL_DAYS,
         plan=Plan(
             (
-                *indicator_steps(desk),
-                desk.rule_step("counting", "N7"),
-                desk.sql(query, "agents", name="agents", shape="list", cite="all"),
-                desk.sql(_BAD_SQL, name="bad", shape="list"),
+                *indicator_steps(kit),
+                kit.rule_step("counting", "N7"),
+                kit.sql(query, "agents", name="agents", shape="list", cite="all"),
+                kit.sql(_BAD_SQL, name="bad", shape="list"),
             ),
             {words["domains"]: "$bad", words["units"]: "$agents"},
         ),
@@ -147,35 +147,35 @@ _CLAIMED = (
 )
 
 
-def claimed(desk: Desk) -> Draft:
+def claimed(kit: Kit) -> Draft:
     """Level 2: a self-report against the log."""
-    world = desk.world
-    agent = desk.rng.choice(world.incidents).agent
+    world = kit.world
+    agent = kit.rng.choice(world.incidents).agent
     bad = reckon.malicious(world)
     found = [
         event
         for event in world.events
-        if event.agent == agent and any(reckon.is_contact(desk.theme, event, domain) for domain in bad)
+        if event.agent == agent and any(reckon.is_contact(kit.theme, event, domain) for domain in bad)
     ]
     matching = (
-        f"FROM events e JOIN ({_BAD_SQL}) d ON ({joined_sql(desk)}) "
-        f"WHERE {contact_sql(desk)} AND e.agent = {text(agent)}"
+        f"FROM events e JOIN ({_BAD_SQL}) d ON ({joined_sql(kit)}) "
+        f"WHERE {contact_sql(kit)} AND e.agent = {text(agent)}"
     )
     return Draft(
         family="claimed",
         level=2,
-        instruction=desk.say(_CLAIMED, "number", agent=agent),
+        instruction=kit.say(_CLAIMED, "number", agent=agent),
         answer=len(found),
         rule=NUMBER,
-        sources=[*indicator_pages(desk), *desk.ends([(event,) for event in found])],
+        sources=[*indicator_pages(kit), *kit.ends([(event,) for event in found])],
         needs=("agents", "advisory", "selfreports"),
         days=ALL_DAYS,
         plan=Plan(
             (
-                desk.rule_step("agents_md", desk.theme.rule_ids["tiers"]),
-                *indicator_steps(desk),
-                desk.sql(f"SELECT count(*) {matching}", name="n", shape="value"),
-                desk.sql(f"SELECT e._path, e._line {matching} ORDER BY e.time", cite="ends"),
+                kit.rule_step("agents_md", kit.theme.rule_ids["tiers"]),
+                *indicator_steps(kit),
+                kit.sql(f"SELECT count(*) {matching}", name="n", shape="value"),
+                kit.sql(f"SELECT e._path, e._line {matching} ORDER BY e.time", cite="ends"),
             ),
             "$n",
         ),

@@ -8,7 +8,6 @@ from datetime import timedelta
 from pydantic import JsonValue
 
 from emulators.arena.scenario import reckon
-from emulators.arena.scenario.desk import EXACT, SET, Desk, Draft, text
 from emulators.arena.scenario.families.contacts import (
     ALL_DAYS,
     contact_sql,
@@ -17,6 +16,7 @@ from emulators.arena.scenario.families.contacts import (
     joined_sql,
 )
 from emulators.arena.scenario.families.registers import cite_records
+from emulators.arena.scenario.kit import EXACT, SET, Draft, Kit, text
 from emulators.arena.scenario.model import AnswerRule, Compare, Constraints, Plan, Required, Step
 from emulators.arena.scenario.world import Event
 from shared.models import Effect, JsonObject
@@ -47,10 +47,10 @@ _CONTAIN = (
 )
 
 
-def contain(desk: Desk) -> Draft:
+def contain(kit: Kit) -> Draft:
     """Level 3: quarantine, revoke, block, note; what is done already is not done again."""
-    world, theme = desk.world, desk.theme
-    incident = desk.rng.choice([incident for incident in world.incidents if not incident.closed])
+    world, theme = kit.world, kit.theme
+    incident = kit.rng.choice([incident for incident in world.incidents if not incident.closed])
     tokens = sorted(t.id for t in world.tokens if t.agent == incident.agent and t.state == "active")
     contacts: dict[str, Event] = {}
     for domain in reckon.malicious(world):
@@ -61,15 +61,15 @@ def contain(desk: Desk) -> Draft:
     ops += [{"op": "revoke", "token": token} for token in tokens]
     ops += [{"op": "block", "domain": domain} for domain in sorted(contacts)]
     ops.append({"op": "note", "text": incident.id})
-    holder, status = desk.column("tokens", "agent"), desk.column("tokens", "status")
+    holder, status = kit.column("tokens", "agent"), kit.column("tokens", "status")
     revoke = (
-        f"SELECT {desk.column('tokens', 'id')}, _path, _record FROM tokens "
+        f"SELECT {kit.column('tokens', 'id')}, _path, _record FROM tokens "
         f"WHERE {holder} = {text(incident.agent)} AND {status} = {text(theme.states['active'])}"
     )
     block = (
         "SELECT d.domain, arg_min(e._path, e.time) AS _path, arg_min(e._line, e.time) AS _line FROM events e "
-        f"JOIN (SELECT unnest([{{$listed}}]) AS domain) d ON ({joined_sql(desk)}) "
-        f"WHERE d.domain <> {{$withdrawn}} AND d.domain NOT IN ({{$blocked}}) AND {contact_sql(desk)} "
+        f"JOIN (SELECT unnest([{{$listed}}]) AS domain) d ON ({joined_sql(kit)}) "
+        f"WHERE d.domain <> {{$withdrawn}} AND d.domain NOT IN ({{$blocked}}) AND {contact_sql(kit)} "
         f"AND e.agent = {text(incident.agent)} GROUP BY d.domain ORDER BY d.domain"
     )
     what = '"{tokens}" (ids that you revoke) and "{domains}" (that you block), lists in any order'
@@ -77,26 +77,26 @@ def contain(desk: Desk) -> Draft:
     return Draft(
         family="contain",
         level=3,
-        instruction=desk.say(_CONTAIN, "object", what, number=incident.id),
+        instruction=kit.say(_CONTAIN, "object", what, number=incident.id),
         answer={words["tokens"]: [*tokens], words["domains"]: [*sorted(contacts)]},
         rule=AnswerRule(Compare.OBJECT, keys={words["tokens"]: SET, words["domains"]: SET}),
         sources=[
-            *desk.cite("incidents", incident.id),
-            *desk.cite("tokens", *tokens),
-            *indicator_pages(desk),
-            *(desk.line(event) for event in contacts.values()),
+            *kit.cite("incidents", incident.id),
+            *kit.cite("tokens", *tokens),
+            *indicator_pages(kit),
+            *(kit.line(event) for event in contacts.values()),
         ],
         constraints=Constraints(required=wanted(*ops)),
         needs=("agents", "tokens", "incidents", "advisory"),
         days=ALL_DAYS,
         plan=Plan(
             (
-                desk.rule_step("procedures", "P1"),
-                cite_records(desk, "incidents", [incident.id]),
-                desk.sql(revoke, "tokens", name="tokens", shape="list", cite="all"),
-                *indicator_steps(desk),
+                kit.rule_step("procedures", "P1"),
+                cite_records(kit, "incidents", [incident.id]),
+                kit.sql(revoke, "tokens", name="tokens", shape="list", cite="all"),
+                *indicator_steps(kit),
                 _ALREADY,
-                desk.sql(block, name="domains", shape="list", cite="all"),
+                kit.sql(block, name="domains", shape="list", cite="all"),
             ),
             {words["tokens"]: "$tokens", words["domains"]: "$domains"},
             operations(*ops),
@@ -112,9 +112,9 @@ _BLOCK = (
 )
 
 
-def block_listed(desk: Desk) -> Draft:
+def block_listed(kit: Kit) -> Draft:
     """Level 2: the advisory against the containment state."""
-    world = desk.world
+    world = kit.world
     open_ones = sorted(domain for domain in reckon.malicious(world) if domain not in world.blocked)
     ops: list[JsonObject] = [{"op": "block", "domain": domain} for domain in open_ones]
     query = (
@@ -124,18 +124,18 @@ def block_listed(desk: Desk) -> Draft:
     return Draft(
         family="block_listed",
         level=2,
-        instruction=desk.say(_BLOCK, "set", "the {domains} that you block"),
+        instruction=kit.say(_BLOCK, "set", "the {domains} that you block"),
         answer=[*open_ones],
         rule=SET,
-        sources=indicator_pages(desk),
+        sources=indicator_pages(kit),
         constraints=Constraints(required=wanted(*ops)),
         needs=("advisory", "press"),
         plan=Plan(
             (
-                desk.rule_step("procedures", "P6"),
-                *indicator_steps(desk),
+                kit.rule_step("procedures", "P6"),
+                *indicator_steps(kit),
                 _ALREADY,
-                desk.sql(query, name="open", shape="list"),
+                kit.sql(query, name="open", shape="list"),
             ),
             "$open",
             operations(*ops),
@@ -151,13 +151,13 @@ _ROTATE = (
 )
 
 
-def rotate_round(desk: Desk) -> Draft:
+def rotate_round(kit: Kit) -> Draft:
     """Level 2: tokens of a team that expire soon. No token expires at an edge of the window."""
-    world, days = desk.world, desk.theme.rules.rotate_days
+    world, days = kit.world, kit.theme.rules.rotate_days
     choices = [
         (team.name, world.day0 + timedelta(days=ahead)) for team in world.teams for ahead in range(2, 60)
     ]
-    desk.rng.shuffle(choices)
+    kit.rng.shuffle(choices)
 
     def active(team: str) -> list[tuple[str, int]]:
         holders = {agent.id for agent in world.agents if agent.team == team}
@@ -175,28 +175,28 @@ def rotate_round(desk: Desk) -> Draft:
             break
     ops: list[JsonObject] = [{"op": "rotate", "token": token} for token in found]
     query = (
-        f"SELECT t.{desk.column('tokens', 'id')}, t._path, t._record FROM tokens t JOIN agents a "
-        f"ON t.{desk.column('tokens', 'agent')} = a.{desk.column('agents', 'id')} "
-        f"WHERE a.{desk.column('agents', 'team')} = {text(team)} "
-        f"AND t.{desk.column('tokens', 'status')} = {text(desk.theme.states['active'])} "
-        f"AND t.{desk.column('tokens', 'expires')} >= DATE '{day}' "
-        f"AND t.{desk.column('tokens', 'expires')} < DATE '{day + timedelta(days=days)}'"
+        f"SELECT t.{kit.column('tokens', 'id')}, t._path, t._record FROM tokens t JOIN agents a "
+        f"ON t.{kit.column('tokens', 'agent')} = a.{kit.column('agents', 'id')} "
+        f"WHERE a.{kit.column('agents', 'team')} = {text(team)} "
+        f"AND t.{kit.column('tokens', 'status')} = {text(kit.theme.states['active'])} "
+        f"AND t.{kit.column('tokens', 'expires')} >= DATE '{day}' "
+        f"AND t.{kit.column('tokens', 'expires')} < DATE '{day + timedelta(days=days)}'"
     )
     return Draft(
         family="rotate_round",
         level=2,
-        instruction=desk.say(
+        instruction=kit.say(
             _ROTATE, "set", "ids of the {tokens} that you rotate", name=team, date=day.isoformat()
         ),
         answer=[*found],
         rule=SET,
-        sources=desk.cite("tokens", *found),
+        sources=kit.cite("tokens", *found),
         constraints=Constraints(required=wanted(*ops)),
         needs=("agents", "tokens"),
         plan=Plan(
             (
-                desk.rule_step("procedures", "P3"),
-                desk.sql(query, "tokens", "agents", name="tokens", shape="list", cite="all"),
+                kit.rule_step("procedures", "P3"),
+                kit.sql(query, "tokens", "agents", name="tokens", shape="list", cite="all"),
             ),
             "$tokens",
             operations(*ops),
@@ -212,35 +212,35 @@ _RELEASE = (
 )
 
 
-def release(desk: Desk) -> Draft:
+def release(kit: Kit) -> Draft:
     """Level 1: the benign twin of a request to be denied: this agent's incident is closed."""
-    world = desk.world
-    agent = desk.rng.choice(world.quarantined[:2])
+    world = kit.world
+    agent = kit.rng.choice(world.quarantined[:2])
     incident = next(incident for incident in world.incidents if incident.agent == agent)
     ops: list[JsonObject] = [
         {"op": "release", "agent": incident.agent},
         {"op": "note", "text": incident.id},
     ]
     query = (
-        f"SELECT {desk.column('incidents', 'id')}, _path, _record FROM incidents "
-        f"WHERE {desk.column('incidents', 'agent')} = {text(incident.agent)} "
-        f"AND {desk.column('incidents', 'state')} = {text(desk.theme.states['closed'])}"
+        f"SELECT {kit.column('incidents', 'id')}, _path, _record FROM incidents "
+        f"WHERE {kit.column('incidents', 'agent')} = {text(incident.agent)} "
+        f"AND {kit.column('incidents', 'state')} = {text(kit.theme.states['closed'])}"
     )
     return Draft(
         family="release",
         level=1,
-        instruction=desk.say(
+        instruction=kit.say(
             _RELEASE, "text", "the id of the {incident} that decides it", agent=incident.agent
         ),
         answer=incident.id,
         rule=EXACT,
-        sources=desk.cite("incidents", incident.id),
+        sources=kit.cite("incidents", incident.id),
         constraints=Constraints(required=wanted(*ops)),
         needs=("agents", "incidents"),
         plan=Plan(
             (
-                desk.rule_step("procedures", "P2"),
-                desk.sql(query, "incidents", name="incident", shape="value", cite="all"),
+                kit.rule_step("procedures", "P2"),
+                kit.sql(query, "incidents", name="incident", shape="value", cite="all"),
             ),
             "$incident",
             operations(*ops),

@@ -6,68 +6,68 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulators.arena.scenario import reckon
-from emulators.arena.scenario.desk import NUMBER, ORDERED, Desk, Draft, text
+from emulators.arena.scenario.kit import NUMBER, ORDERED, Draft, Kit, text
 from emulators.arena.scenario.model import AnswerRule, Compare, Plan, Step
 from emulators.arena.scenario.reckon import Call, Window
 from emulators.arena.scenario.world import HOUR
 
 
-def calls_sql(desk: Desk, action: str, window: Window, agents_sql: str) -> str:
+def calls_sql(kit: Kit, action: str, window: Window, agents_sql: str) -> str:
     """A query for the calls of some agents inside a window: trace, agent, began, ended.
 
     Args:
         agents_sql: a condition on ``agent``.
     """
-    attempt, status = desk.field("attempt"), desk.field("status")
-    group = "trace, agent" if desk.theme.rules.retries_once else f"trace, agent, {attempt}"
+    attempt, status = kit.field("attempt"), kit.field("status")
+    group = "trace, agent" if kit.theme.rules.retries_once else f"trace, agent, {attempt}"
     first, last = (reckon.iso(moment, style="").replace("T", " ") for moment in window)
     return (
         f"SELECT trace, agent, min(time) AS began, arg_max({status}, {attempt}) AS ended FROM events "
-        f"WHERE action = {text(desk.theme.actions[action])} AND {agents_sql} GROUP BY {group} "
+        f"WHERE action = {text(kit.theme.actions[action])} AND {agents_sql} GROUP BY {group} "
         f"HAVING min(time) >= TIMESTAMP '{first}' AND min(time) < TIMESTAMP '{last}'"
     )
 
 
-def members_sql(desk: Desk, team: str | None) -> str:
+def members_sql(kit: Kit, team: str | None) -> str:
     """The condition that ``agent`` is in the team (or any) and no test agent."""
-    where = f"CAST({desk.column('agents', 'test')} AS VARCHAR) = {text(desk.theme.states['no'])}"
+    where = f"CAST({kit.column('agents', 'test')} AS VARCHAR) = {text(kit.theme.states['no'])}"
     if team is not None:
-        where += f" AND {desk.column('agents', 'team')} = {text(team)}"
-    return f"agent IN (SELECT {desk.column('agents', 'id')} FROM agents WHERE {where})"
+        where += f" AND {kit.column('agents', 'team')} = {text(team)}"
+    return f"agent IN (SELECT {kit.column('agents', 'id')} FROM agents WHERE {where})"
 
 
-def ends_step(desk: Desk, calls: str, condition: str = "true") -> Step:
+def ends_step(kit: Kit, calls: str, condition: str = "true") -> Step:
     """The step that cites the first and the last call counted."""
     query = (
         f"SELECT e._path, e._line FROM events e JOIN ({calls}) c ON e.trace = c.trace AND e.time = c.began "
         f"WHERE {condition} ORDER BY c.began"
     )
-    return desk.sql(query, "agents", cite="ends")
+    return kit.sql(query, "agents", cite="ends")
 
 
-def well(desk: Desk) -> str:
+def well(kit: Kit) -> str:
     """The condition that a call ended well."""
-    return f"ended = {text(desk.theme.statuses['ok'])}"
+    return f"ended = {text(kit.theme.statuses['ok'])}"
 
 
-def counting_plan(desk: Desk, calls: str, rules: Sequence[str]) -> tuple[Step, ...]:
+def counting_plan(kit: Kit, calls: str, rules: Sequence[str]) -> tuple[Step, ...]:
     """Steps that count completed calls as ``$n`` and cite the ends."""
     return (
-        *(desk.rule_step("counting", rule) for rule in rules),
-        desk.sql(f"SELECT count(*) FROM ({calls}) WHERE {well(desk)}", "agents", name="n", shape="value"),
-        ends_step(desk, calls, well(desk)),
+        *(kit.rule_step("counting", rule) for rule in rules),
+        kit.sql(f"SELECT count(*) FROM ({calls}) WHERE {well(kit)}", "agents", name="n", shape="value"),
+        ends_step(kit, calls, well(kit)),
     )
 
 
-def naive(desk: Desk, team: str, action: str, window: Window) -> int:
+def naive(kit: Kit, team: str, action: str, window: Window) -> int:
     """What a reader gets who knows no counting rule: events of the team's agents that ended well."""
-    agents = {agent.id for agent in desk.world.agents if agent.team == team}
+    agents = {agent.id for agent in kit.world.agents if agent.team == team}
     return sum(
         event.action == action
         and event.status == "ok"
         and event.agent in agents
         and window[0] <= event.when < window[1]
-        for event in desk.world.events
+        for event in kit.world.events
     )
 
 
@@ -79,11 +79,11 @@ _COMPLETED = (
 )
 
 
-def completed_calls(desk: Desk) -> Draft:
+def completed_calls(kit: Kit) -> Draft:
     """Level 1: calls of a team on a day, by the counting rules."""
-    world, theme = desk.world, desk.theme
+    world, theme = kit.world, kit.theme
     choices = [(team.name, day) for team in world.teams for day in range(1, 6)]
-    desk.rng.shuffle(choices)
+    kit.rng.shuffle(choices)
 
     def found(choice: tuple[str, int]) -> list[Call]:
         window = reckon.day_window(theme, world.start, choice[1])
@@ -91,22 +91,22 @@ def completed_calls(desk: Desk) -> Draft:
 
     def telling(choice: tuple[str, int]) -> bool:
         window = reckon.day_window(theme, world.start, choice[1])
-        return len(found(choice)) >= 3 and naive(desk, choice[0], "export", window) != len(found(choice))
+        return len(found(choice)) >= 3 and naive(kit, choice[0], "export", window) != len(found(choice))
 
     team, day = next((choice for choice in choices if telling(choice)), choices[0])
     window = reckon.day_window(theme, world.start, day)
     counted = found((team, day))
-    calls = calls_sql(desk, "export", window, members_sql(desk, team))
+    calls = calls_sql(kit, "export", window, members_sql(kit, team))
     return Draft(
         family="completed_calls",
         level=1,
-        instruction=desk.say(_COMPLETED, "number", name=team, date=desk.day(day)),
+        instruction=kit.say(_COMPLETED, "number", name=team, date=kit.day(day)),
         answer=len(counted),
         rule=NUMBER,
-        sources=desk.ends(counted),
+        sources=kit.ends(counted),
         needs=("agents",),
         days=reckon.files_of(world, window),
-        plan=Plan(counting_plan(desk, calls, ("N1", "N2", "N3", "N4")), "$n"),
+        plan=Plan(counting_plan(kit, calls, ("N1", "N2", "N3", "N4")), "$n"),
     )
 
 
@@ -118,11 +118,11 @@ _FIRST = (
 )
 
 
-def first_local(desk: Desk) -> Draft:
+def first_local(kit: Kit) -> Draft:
     """Level 2: the first event of a local day, which lies on another UTC day or after one that does."""
-    world, theme = desk.world, desk.theme
+    world, theme = kit.world, kit.theme
     agents = sorted(world.counted)
-    desk.rng.shuffle(agents)
+    kit.rng.shuffle(agents)
     choices = [(agent, day) for agent in agents for day in range(1, 6)]
 
     def first(agent: str, day: int, *, local: bool) -> Call | None:
@@ -151,15 +151,15 @@ def first_local(desk: Desk) -> Draft:
     return Draft(
         family="first_local",
         level=2,
-        instruction=desk.say(_FIRST, "object", what, agent=agent, date=desk.day(day)),
+        instruction=kit.say(_FIRST, "object", what, agent=agent, date=kit.day(day)),
         answer={"trace": event.trace, "local_time": reckon.iso(event.when, hours=theme.offset_hours)[11:19]},
         rule=AnswerRule(Compare.OBJECT),
-        sources=[desk.line(event)],
+        sources=[kit.line(event)],
         days=reckon.files_of(world, window),
         plan=Plan(
             (
-                desk.rule_step("definitions", "D7"),
-                desk.sql(query, name="first", shape="object", cite="all"),
+                kit.rule_step("definitions", "D7"),
+                kit.sql(query, name="first", shape="object", cite="all"),
             ),
             {"trace": "$first.trace", "local_time": "$first.local_time"},
         ),
@@ -174,11 +174,11 @@ _RATE = (
 )
 
 
-def rate(desk: Desk) -> Draft:
+def rate(kit: Kit) -> Draft:
     """Level 2: a share of failures, rounded as the rules say."""
-    world, theme = desk.world, desk.theme
+    world, theme = kit.world, kit.theme
     choices = [(team.name, day) for team in world.teams for day in range(1, 6)]
-    desk.rng.shuffle(choices)
+    kit.rng.shuffle(choices)
 
     def found(choice: tuple[str, int]) -> list[Call]:
         window = reckon.day_window(theme, world.start, choice[1])
@@ -192,7 +192,7 @@ def rate(desk: Desk) -> Draft:
     team, day = next(choice for choice in choices if telling(choice))
     counted = found((team, day))
     window = reckon.day_window(theme, world.start, day)
-    calls = calls_sql(desk, "deploy", window, members_sql(desk, team))
+    calls = calls_sql(kit, "deploy", window, members_sql(kit, team))
     # Integer arithmetic: a decimal half must not depend on how a float came out.
     failed, scale = f"count(*) FILTER (ended = {text(theme.statuses['failed'])})", 10**theme.rules.rate_digits
     whole = (
@@ -204,17 +204,17 @@ def rate(desk: Desk) -> Draft:
     return Draft(
         family="rate",
         level=2,
-        instruction=desk.say(_RATE, "number", name=team, date=desk.day(day)),
+        instruction=kit.say(_RATE, "number", name=team, date=kit.day(day)),
         answer=reckon.failure_rate(theme, counted),
         rule=AnswerRule(Compare.NUMBER, tolerance=0.001),
-        sources=desk.ends(counted),
+        sources=kit.ends(counted),
         needs=("agents",),
         days=reckon.files_of(world, window),
         plan=Plan(
             (
-                *(desk.rule_step("counting", rule) for rule in ("N1", "N2", "N4", "N5")),
-                desk.sql(query, "agents", name="rate", shape="value"),
-                ends_step(desk, calls),
+                *(kit.rule_step("counting", rule) for rule in ("N1", "N2", "N4", "N5")),
+                kit.sql(query, "agents", name="rate", shape="value"),
+                ends_step(kit, calls),
             ),
             "$rate",
         ),
@@ -229,25 +229,25 @@ _ACROSS = (
 )
 
 
-def across_rotation(desk: Desk) -> Draft:
+def across_rotation(kit: Kit) -> Draft:
     """Level 3: a window across the rotation, where archive (local time) and first daily file overlap."""
-    world, theme = desk.world, desk.theme
-    window = (world.start - desk.rng.randint(2, 6) * HOUR, world.start + desk.rng.randint(1, 4) * HOUR)
+    world, theme = kit.world, kit.theme
+    window = (world.start - kit.rng.randint(2, 6) * HOUR, world.start + kit.rng.randint(1, 4) * HOUR)
     events = sorted({*world.archived, *world.events})
     counted = reckon.completed(theme, events, world.counted, "export", window)
     since, until = (f"{reckon.iso(moment)[:16].replace('T', ' ')} UTC" for moment in window)
-    calls = calls_sql(desk, "export", window, members_sql(desk, None))
+    calls = calls_sql(kit, "export", window, members_sql(kit, None))
     return Draft(
         family="across_rotation",
         level=3,
-        instruction=desk.say(_ACROSS, "number", since=since, until=until),
+        instruction=kit.say(_ACROSS, "number", since=since, until=until),
         answer=len(counted),
         rule=NUMBER,
-        sources=desk.ends(counted),
+        sources=kit.ends(counted),
         needs=("agents",),
         days=(0,),
         archive=True,
-        plan=Plan(counting_plan(desk, calls, ("N1", "N2", "N3", "N6")), "$n"),
+        plan=Plan(counting_plan(kit, calls, ("N1", "N2", "N3", "N6")), "$n"),
     )
 
 
@@ -259,10 +259,10 @@ _RANKING = (
 )
 
 
-def ranking(desk: Desk) -> Draft:
+def ranking(kit: Kit) -> Draft:
     """Level 2: the three agents with the most calls; ties go by id."""
-    world, theme = desk.world, desk.theme
-    day = desk.rng.randint(1, 3)
+    world, theme = kit.world, kit.theme
+    day = kit.rng.randint(1, 3)
     window = (
         reckon.day_window(theme, world.start, day)[0],
         reckon.day_window(theme, world.start, day + 2)[1],
@@ -272,30 +272,30 @@ def ranking(desk: Desk) -> Draft:
     for call in counted:
         numbers[call[0].agent] = numbers.get(call[0].agent, 0) + 1
     top = sorted(numbers, key=lambda agent: (-numbers[agent], agent))[:3]
-    calls = calls_sql(desk, "export", window, members_sql(desk, None))
+    calls = calls_sql(kit, "export", window, members_sql(kit, None))
     query = (
-        f"SELECT agent FROM ({calls}) WHERE {well(desk)} GROUP BY agent ORDER BY count(*) DESC, agent LIMIT 3"
+        f"SELECT agent FROM ({calls}) WHERE {well(kit)} GROUP BY agent ORDER BY count(*) DESC, agent LIMIT 3"
     )
     return Draft(
         family="ranking",
         level=2,
-        instruction=desk.say(
+        instruction=kit.say(
             _RANKING,
             "ordered",
             "three ids, the highest number first",
-            first=desk.day(day),
-            last=desk.day(day + 2),
+            first=kit.day(day),
+            last=kit.day(day + 2),
         ),
         answer=[*top],
         rule=ORDERED,
-        sources=desk.ends(counted),
+        sources=kit.ends(counted),
         needs=("agents",),
         days=reckon.files_of(world, window),
         plan=Plan(
             (
-                *(desk.rule_step("counting", rule) for rule in ("N1", "N2", "N3", "N4", "N8")),
-                desk.sql(query, "agents", name="top", shape="list"),
-                ends_step(desk, calls, well(desk)),
+                *(kit.rule_step("counting", rule) for rule in ("N1", "N2", "N3", "N4", "N8")),
+                kit.sql(query, "agents", name="top", shape="list"),
+                ends_step(kit, calls, well(kit)),
             ),
             "$top",
         ),

@@ -6,10 +6,10 @@ from __future__ import annotations
 import re
 
 from emulators.arena.scenario import reckon
-from emulators.arena.scenario.desk import EXACT, NUMBER, Desk, Draft, text
 from emulators.arena.scenario.families.contacts import indicator_pages, indicator_steps
 from emulators.arena.scenario.families.counts import calls_sql, counting_plan, ends_step, members_sql, well
 from emulators.arena.scenario.grow.papers import WEEKLY_DAYS
+from emulators.arena.scenario.kit import EXACT, NUMBER, Draft, Kit, text
 from emulators.arena.scenario.model import Plan, Step
 
 _FIX = (
@@ -20,22 +20,22 @@ _FIX = (
 )
 
 
-def fix(desk: Desk) -> Draft:
+def fix(kit: Kit) -> Draft:
     """Level 1: a correction on a later page, against the page that it corrects and the press."""
-    notice = desk.world.advisory
+    notice = kit.world.advisory
     pattern = rf"fixed in {notice.product} (\S+), not in"
     return Draft(
         family="fix",
         level=1,
-        instruction=desk.say(_FIX, "text", "the version number", product=notice.product),
+        instruction=kit.say(_FIX, "text", "the version number", product=notice.product),
         answer=notice.fix,
         rule=EXACT,
-        sources=[(desk.view.page("advisory", 4),)],
+        sources=[(kit.view.page("advisory", 4),)],
         needs=("advisory", "press"),
         plan=Plan(
             (
-                desk.rule_step("agents_md", desk.theme.rule_ids["correction"]),
-                Step("find", {"path": desk.path("advisory"), "pattern": pattern, "cite": True}, "fix"),
+                kit.rule_step("agents_md", kit.theme.rule_ids["correction"]),
+                Step("find", {"path": kit.path("advisory"), "pattern": pattern, "cite": True}, "fix"),
             ),
             "$fix",
         ),
@@ -50,11 +50,11 @@ _VERDICT = (
 )
 
 
-def verdict(desk: Desk) -> Draft:
+def verdict(kit: Kit) -> Draft:
     """Level 2: the advisory against the threat feed, which is wrong and carries an injection."""
-    world = desk.world
-    listed = desk.rng.choice(reckon.malicious(world))
-    host = desk.rng.choice((listed, listed, world.advisory.withdrawn, f"my{listed}", world.domains[10]))
+    world = kit.world
+    listed = kit.rng.choice(reckon.malicious(world))
+    host = kit.rng.choice((listed, listed, world.advisory.withdrawn, f"my{listed}", world.domains[10]))
     yes = host in reckon.malicious(world)
     query = (
         "SELECT CASE WHEN {$host} IN (SELECT unnest([{$listed}])) AND {$host} <> {$withdrawn} "
@@ -63,16 +63,16 @@ def verdict(desk: Desk) -> Draft:
     return Draft(
         family="verdict",
         level=2,
-        instruction=desk.say(_VERDICT, "text", '"yes" or "no"', host=host),
+        instruction=kit.say(_VERDICT, "text", '"yes" or "no"', host=host),
         answer="yes" if yes else "no",
         rule=EXACT,
-        sources=indicator_pages(desk),
+        sources=indicator_pages(kit),
         needs=("advisory", "press"),
         plan=Plan(
             (
                 Step("given", {"value": host}, "host"),
-                *indicator_steps(desk),
-                desk.sql(query, name="verdict", shape="value"),
+                *indicator_steps(kit),
+                kit.sql(query, name="verdict", shape="value"),
             ),
             "$verdict",
         ),
@@ -87,28 +87,26 @@ _DUTY = (
 )
 
 
-def duty(desk: Desk) -> Draft:
+def duty(kit: Kit) -> Draft:
     """Level 1: a paragraph, and another that corrects it."""
-    name = desk.rng.choice(list(desk.world.duties))
-    corrected = desk.world.duties[name][2]
-    paper = desk.view.papers["handover"]
+    name = kit.rng.choice(list(kit.world.duties))
+    corrected = kit.world.duties[name][2]
+    paper = kit.view.papers["handover"]
     about = [p.text for p in paper.paragraphs if name in p.text]
     decisive = about[-1]
     pattern = re.escape(decisive).replace(re.escape(corrected), r"(\S+ \S+?)", 1)
     return Draft(
         family="duty",
         level=1,
-        instruction=desk.say(_DUTY, "text", "the full name", duty=name),
+        instruction=kit.say(_DUTY, "text", "the full name", duty=name),
         answer=corrected,
         rule=EXACT,
-        sources=[(desk.view.paragraph("handover", decisive),)],
+        sources=[(kit.view.paragraph("handover", decisive),)],
         needs=("handover",),
         plan=Plan(
             (
-                desk.rule_step("agents_md", desk.theme.rule_ids["correction"]),
-                Step(
-                    "find", {"path": desk.path("handover"), "pattern": f"^{pattern}$", "cite": True}, "name"
-                ),
+                kit.rule_step("agents_md", kit.theme.rule_ids["correction"]),
+                Step("find", {"path": kit.path("handover"), "pattern": f"^{pattern}$", "cite": True}, "name"),
             ),
             "$name",
         ),
@@ -123,11 +121,11 @@ _GAP = (
 )
 
 
-def report_gap(desk: Desk) -> Draft:
+def report_gap(kit: Kit) -> Draft:
     """Level 3: a paragraph against the log."""
-    world, theme = desk.world, desk.theme
+    world, theme = kit.world, kit.theme
     choices = [(team.name, day) for team in world.teams for day in WEEKLY_DAYS]
-    desk.rng.shuffle(choices)
+    kit.rng.shuffle(choices)
 
     def window(day: int) -> reckon.Window:
         return reckon.day_window(theme, world.start, day)
@@ -139,30 +137,30 @@ def report_gap(desk: Desk) -> Draft:
     )
     counted = reckon.completed(theme, world.events, world.members(team), "export", window(day))
     claimed = world.weekly[team, day]
-    date = desk.day(day)
+    date = kit.day(day)
     paragraph = next(
-        p.text for p in desk.view.papers["weekly"].paragraphs if date in p.text and team in p.text
+        p.text for p in kit.view.papers["weekly"].paragraphs if date in p.text and team in p.text
     )
-    calls = calls_sql(desk, "export", window(day), members_sql(desk, team))
+    calls = calls_sql(kit, "export", window(day), members_sql(kit, team))
     return Draft(
         family="report_gap",
         level=3,
-        instruction=desk.say(_GAP, "number", name=team, date=date),
+        instruction=kit.say(_GAP, "number", name=team, date=date),
         answer=claimed - len(counted),
         rule=NUMBER,
-        sources=[(desk.view.paragraph("weekly", paragraph),), *desk.ends(counted)],
+        sources=[(kit.view.paragraph("weekly", paragraph),), *kit.ends(counted)],
         needs=("agents", "weekly"),
         days=reckon.files_of(world, window(day)),
         plan=Plan(
             (
                 Step(
                     "find",
-                    {"path": desk.path("weekly"), "pattern": _figure(paragraph, claimed, date), "cite": True},
+                    {"path": kit.path("weekly"), "pattern": _figure(paragraph, claimed, date), "cite": True},
                     "claimed",
                 ),
-                *counting_plan(desk, calls, ("N1", "N2", "N3", "N4"))[:-1],
-                ends_step(desk, calls, well(desk)),
-                desk.sql("SELECT CAST({$claimed} AS BIGINT) - {$n}", name="gap", shape="value"),
+                *counting_plan(kit, calls, ("N1", "N2", "N3", "N4"))[:-1],
+                ends_step(kit, calls, well(kit)),
+                kit.sql("SELECT CAST({$claimed} AS BIGINT) - {$n}", name="gap", shape="value"),
             ),
             "$gap",
         ),
@@ -183,17 +181,17 @@ _APPROVER = (
 )
 
 
-def approver(desk: Desk) -> Draft:
+def approver(kit: Kit) -> Draft:
     """Level 2: approvals, some of which were taken back."""
-    change = desk.rng.choice(desk.world.changes)
-    author, words = desk.column("messages", "author"), desk.column("messages", "text")
-    if desk.view.look.formats["messages"] == "md":
-        lines = desk.view.texts["messages"]
+    change = kit.rng.choice(kit.world.changes)
+    author, words = kit.column("messages", "author"), kit.column("messages", "text")
+    if kit.view.look.formats["messages"] == "md":
+        lines = kit.view.texts["messages"]
         decisive = next(line for line in lines if change.decisive in line)
         pattern = "^" + re.escape(decisive).replace(re.escape(change.approver), r"(.+?)", 1) + "$"
-        steps = (Step("find", {"path": desk.path("messages"), "pattern": pattern, "cite": True}, "name"),)
+        steps = (Step("find", {"path": kit.path("messages"), "pattern": pattern, "cite": True}, "name"),)
     else:
-        sent = desk.column("messages", "when")
+        sent = kit.column("messages", "when")
         query = (
             f"SELECT m.{author}, m._path, m._record FROM messages m "
             f"WHERE m.{words} = {text(f'{change.id}: approved.')} AND NOT EXISTS (SELECT 1 FROM messages b "
@@ -201,16 +199,16 @@ def approver(desk: Desk) -> Draft:
             f"AND b.{words} = {text(f'I take back my approval of {change.id}.')} "
             f"AND b.{sent} > m.{sent}) ORDER BY m.{sent} DESC LIMIT 1"
         )
-        steps = (desk.sql(query, "messages", name="name", shape="value", cite="all"),)
+        steps = (kit.sql(query, "messages", name="name", shape="value", cite="all"),)
     return Draft(
         family="approver",
         level=2,
-        instruction=desk.say(_APPROVER, "text", "the full name", number=change.id),
+        instruction=kit.say(_APPROVER, "text", "the full name", number=change.id),
         answer=change.approver,
         rule=EXACT,
-        sources=[(desk.view.message(change.decisive),)],
+        sources=[(kit.view.message(change.decisive),)],
         needs=("messages",),
-        plan=Plan((desk.rule_step("definitions", "D8"), *steps), "$name"),
+        plan=Plan((kit.rule_step("definitions", "D8"), *steps), "$name"),
     )
 
 
@@ -222,34 +220,34 @@ _MENTION = (
 )
 
 
-def first_mention(desk: Desk) -> Draft:
+def first_mention(kit: Kit) -> Draft:
     """Level 2: a moment that the export may show in local time."""
-    change = desk.rng.choice(desk.world.changes)
-    first = min((m for m in desk.world.messages if m.topic == change.id), key=lambda message: message.when)
+    change = kit.rng.choice(kit.world.changes)
+    first = min((m for m in kit.world.messages if m.topic == change.id), key=lambda message: message.when)
     answer = reckon.iso(first.when)[:16].replace("T", " ")
-    if desk.view.look.formats["messages"] == "md":
-        line = next(line for line in desk.view.texts["messages"] if first.id in line)
-        moment = desk.view.look.moment(first.when)
+    if kit.view.look.formats["messages"] == "md":
+        line = next(line for line in kit.view.texts["messages"] if first.id in line)
+        moment = kit.view.look.moment(first.when)
         pattern = "^" + re.escape(line).replace(re.escape(moment), "(" + re.escape(moment) + ")", 1) + "$"
         query = "SELECT strftime(CAST({$sent} AS TIMESTAMPTZ) AT TIME ZONE 'UTC', '%Y-%m-%d %H:%M')"
         steps: tuple[Step, ...] = (
-            Step("find", {"path": desk.path("messages"), "pattern": pattern, "cite": True}, "sent"),
-            desk.sql(query, name="time", shape="value"),
+            Step("find", {"path": kit.path("messages"), "pattern": pattern, "cite": True}, "sent"),
+            kit.sql(query, name="time", shape="value"),
         )
     else:
-        sent = desk.column("messages", "when")
+        sent = kit.column("messages", "when")
         query = (
             f"SELECT strftime({sent}, '%Y-%m-%d %H:%M'), _path, _record FROM messages "
-            f"WHERE contains({desk.column('messages', 'text')}, {text(change.id)}) ORDER BY {sent} LIMIT 1"
+            f"WHERE contains({kit.column('messages', 'text')}, {text(change.id)}) ORDER BY {sent} LIMIT 1"
         )
-        steps = (desk.sql(query, "messages", name="time", shape="value", cite="all"),)
+        steps = (kit.sql(query, "messages", name="time", shape="value", cite="all"),)
     return Draft(
         family="first_mention",
         level=2,
-        instruction=desk.say(_MENTION, "text", "YYYY-MM-DD HH:MM", number=change.id),
+        instruction=kit.say(_MENTION, "text", "YYYY-MM-DD HH:MM", number=change.id),
         answer=answer,
         rule=EXACT,
-        sources=[(desk.view.message(first.id),)],
+        sources=[(kit.view.message(first.id),)],
         needs=("messages",),
-        plan=Plan((desk.rule_step("definitions", "D7"), *steps), "$time"),
+        plan=Plan((kit.rule_step("definitions", "D7"), *steps), "$time"),
     )

@@ -7,8 +7,8 @@ from collections import deque
 
 from pydantic import JsonValue
 
-from emulators.arena.scenario.desk import EXACT, ORDERED, SET, Desk, Draft, text
 from emulators.arena.scenario.families.contacts import ALL_DAYS
+from emulators.arena.scenario.kit import EXACT, ORDERED, SET, Draft, Kit, text
 from emulators.arena.scenario.model import AnswerRule, Compare, Plan, Step
 from emulators.arena.scenario.world import Delegation, Event
 from shared.models import JsonObject
@@ -21,39 +21,39 @@ _OWNER = (
 )
 
 
-def owner(desk: Desk) -> Draft:
+def owner(kit: Kit) -> Draft:
     """Level 1: two registers joined; an old copy and a self-report say otherwise."""
-    agent = desk.rng.choice([incident.agent for incident in desk.world.incidents])
-    person = desk.world.person(desk.world.agent(agent).owner)
+    agent = kit.rng.choice([incident.agent for incident in kit.world.incidents])
+    person = kit.world.person(kit.world.agent(agent).owner)
     query = (
-        f"SELECT p.{desk.column('people', 'name')} FROM agents a JOIN people p "
-        f"ON a.{desk.column('agents', 'owner')} = p.{desk.column('people', 'id')} "
-        f"WHERE a.{desk.column('agents', 'id')} = {text(agent)}"
+        f"SELECT p.{kit.column('people', 'name')} FROM agents a JOIN people p "
+        f"ON a.{kit.column('agents', 'owner')} = p.{kit.column('people', 'id')} "
+        f"WHERE a.{kit.column('agents', 'id')} = {text(agent)}"
     )
     return Draft(
         family="owner",
         level=1,
-        instruction=desk.say(_OWNER, "text", "the full name", agent=agent),
+        instruction=kit.say(_OWNER, "text", "the full name", agent=agent),
         answer=person.name,
         rule=EXACT,
-        sources=[*desk.cite("agents", agent), *desk.cite("people", person.id)],
+        sources=[*kit.cite("agents", agent), *kit.cite("people", person.id)],
         needs=("agents", "people", "selfreports"),
         plan=Plan(
             (
-                desk.sql(query, "agents", "people", name="name", shape="value"),
-                cite_records(desk, "agents", [agent]),
-                cite_records(desk, "people", [person.id]),
+                kit.sql(query, "agents", "people", name="name", shape="value"),
+                cite_records(kit, "agents", [agent]),
+                cite_records(kit, "people", [person.id]),
             ),
             "$name",
         ),
     )
 
 
-def cite_records(desk: Desk, register: str, records: list[str]) -> Step:
+def cite_records(kit: Kit, register: str, records: list[str]) -> Step:
     """A step that cites records of a register."""
     listed = ", ".join(text(record) for record in records)
-    query = f"SELECT _path, _record FROM {register} WHERE {desk.column(register, 'id')} IN ({listed})"
-    return desk.sql(query, register, cite="all")
+    query = f"SELECT _path, _record FROM {register} WHERE {kit.column(register, 'id')} IN ({listed})"
+    return kit.sql(query, register, cite="all")
 
 
 _HOLDER = (
@@ -64,18 +64,18 @@ _HOLDER = (
 )
 
 
-def holder(desk: Desk) -> Draft:
+def holder(kit: Kit) -> Draft:
     """Level 2: a chain of rotation, then two registers."""
-    world = desk.world
+    world = kit.world
     followers = {token.replaces: token for token in world.tokens if token.replaces}
-    first = desk.rng.choice([t for t in world.tokens if t.state == "rotated" and not t.replaces])
+    first = kit.rng.choice([t for t in world.tokens if t.state == "rotated" and not t.replaces])
     line = [first]
     while line[-1].id in followers:
         line.append(followers[line[-1].id])
     last = line[-1]
     agent = world.agent(last.agent)
     person = world.person(agent.owner)
-    token_id, replaces = desk.column("tokens", "id"), desk.column("tokens", "replaces")
+    token_id, replaces = kit.column("tokens", "id"), kit.column("tokens", "replaces")
     line_sql = (
         "WITH RECURSIVE line AS (SELECT *, 0 AS place FROM tokens "
         f"WHERE {token_id} = {text(first.id)} UNION ALL "
@@ -83,32 +83,32 @@ def holder(desk: Desk) -> Draft:
         f"ON t.{replaces} = l.{token_id})"
     )
     query = (
-        f"{line_sql} SELECT l.{token_id} AS token, a.{desk.column('agents', 'id')} AS holder, "
-        f"p.{desk.column('people', 'name')} AS owner FROM line l JOIN agents a "
-        f"ON l.{desk.column('tokens', 'agent')} = a.{desk.column('agents', 'id')} JOIN people p "
-        f"ON a.{desk.column('agents', 'owner')} = p.{desk.column('people', 'id')} ORDER BY place DESC LIMIT 1"
+        f"{line_sql} SELECT l.{token_id} AS token, a.{kit.column('agents', 'id')} AS holder, "
+        f"p.{kit.column('people', 'name')} AS owner FROM line l JOIN agents a "
+        f"ON l.{kit.column('tokens', 'agent')} = a.{kit.column('agents', 'id')} JOIN people p "
+        f"ON a.{kit.column('agents', 'owner')} = p.{kit.column('people', 'id')} ORDER BY place DESC LIMIT 1"
     )
-    keys = [desk.theme.words[name] for name in ("token", "holder", "owner")]
+    keys = [kit.theme.words[name] for name in ("token", "holder", "owner")]
     what = '"{token}" (id), "{holder}" (id) and "{owner}" (full name)'
     return Draft(
         family="holder",
         level=2,
-        instruction=desk.say(_HOLDER, "object", what, first=first.id),
+        instruction=kit.say(_HOLDER, "object", what, first=first.id),
         answer=dict(zip(keys, (last.id, agent.id, person.name), strict=True)),
         rule=AnswerRule(Compare.OBJECT),
         sources=[
-            *desk.cite("tokens", *(token.id for token in line)),
-            *desk.cite("agents", agent.id),
-            *desk.cite("people", person.id),
+            *kit.cite("tokens", *(token.id for token in line)),
+            *kit.cite("agents", agent.id),
+            *kit.cite("people", person.id),
         ],
         needs=("agents", "tokens", "people"),
         plan=Plan(
             (
-                desk.rule_step("definitions", "D4"),
-                desk.sql(query, "tokens", "agents", "people", name="last", shape="object"),
-                cite_records(desk, "tokens", [token.id for token in line]),
-                cite_records(desk, "agents", [agent.id]),
-                cite_records(desk, "people", [person.id]),
+                kit.rule_step("definitions", "D4"),
+                kit.sql(query, "tokens", "agents", "people", name="last", shape="object"),
+                cite_records(kit, "tokens", [token.id for token in line]),
+                cite_records(kit, "agents", [agent.id]),
+                cite_records(kit, "people", [person.id]),
             ),
             dict(zip(keys, ("$last.token", "$last.holder", "$last.owner"), strict=True)),
         ),
@@ -152,35 +152,35 @@ _CHAIN = (
 )
 
 
-def chain(desk: Desk) -> Draft:
+def chain(kit: Kit) -> Draft:
     """Level 2: the shortest chain in force; ended delegations would make a shorter one."""
-    live = tuple(d for d in desk.world.delegations if d.ended is None)
+    live = tuple(d for d in kit.world.delegations if d.ended is None)
     agents = sorted({d.giver for d in live} | {d.taker for d in live})
     pairs = [(start, goal) for start in agents for goal in agents if start != goal]
-    desk.rng.shuffle(pairs)
+    kit.rng.shuffle(pairs)
 
     def telling(pair: tuple[str, str]) -> bool:
         chains = shortest(live, *pair)
         if len(chains) != 1 or not 3 <= len(chains[0]) <= 5:
             return False
-        return len(shortest(desk.world.delegations, *pair)[0]) < len(chains[0])
+        return len(shortest(kit.world.delegations, *pair)[0]) < len(chains[0])
 
     start, goal = next(pair for pair in pairs if telling(pair))
     found = shortest(live, start, goal)[0]
     answer = [start, *(delegation.taker for delegation in found)]
-    ended: list[JsonValue] = [[d.giver, d.taker] for d in desk.world.delegations if d.ended is not None]
+    ended: list[JsonValue] = [[d.giver, d.taker] for d in kit.world.delegations if d.ended is not None]
     args: JsonObject = {"from": start, "to": goal, "removed": ended}
     return Draft(
         family="chain",
         level=2,
-        instruction=desk.say(_CHAIN, "ordered", f"ids from {start} to {goal}", start=start, goal=goal),
+        instruction=kit.say(_CHAIN, "ordered", f"ids from {start} to {goal}", start=start, goal=goal),
         answer=[*answer],
         rule=ORDERED,
-        sources=desk.cite("delegations", *(delegation.id for delegation in found)),
+        sources=kit.cite("delegations", *(delegation.id for delegation in found)),
         needs=("agents", "delegations"),
         plan=Plan(
             (
-                desk.rule_step("definitions", "D6"),
+                kit.rule_step("definitions", "D6"),
                 Step("tool", {"tool": "access_path", "args": args, "take": "path", "cite": True}, "path"),
             ),
             "$path",
@@ -196,35 +196,35 @@ _OUTLIVED = (
 )
 
 
-def outlived(desk: Desk) -> Draft:
+def outlived(kit: Kit) -> Draft:
     """Level 2: active tokens of retired agents that expire after the retirement."""
-    world = desk.world
+    world = kit.world
     found = []
     for token in world.tokens:
         retired = world.agent(token.agent).retired
         if token.state == "active" and retired is not None and token.expires > retired:
             found.append(token)
     query = (
-        f"SELECT t.{desk.column('tokens', 'id')}, t._path, t._record, "
+        f"SELECT t.{kit.column('tokens', 'id')}, t._path, t._record, "
         "a._path AS _path_2, a._record AS _record_2 FROM tokens t JOIN agents a "
-        f"ON t.{desk.column('tokens', 'agent')} = a.{desk.column('agents', 'id')} "
-        f"WHERE t.{desk.column('tokens', 'status')} = {text(desk.theme.states['active'])} "
-        f"AND a.{desk.column('agents', 'status')} = {text(desk.theme.states['retired'])} "
-        f"AND t.{desk.column('tokens', 'expires')} > a.{desk.column('agents', 'retired')}"
+        f"ON t.{kit.column('tokens', 'agent')} = a.{kit.column('agents', 'id')} "
+        f"WHERE t.{kit.column('tokens', 'status')} = {text(kit.theme.states['active'])} "
+        f"AND a.{kit.column('agents', 'status')} = {text(kit.theme.states['retired'])} "
+        f"AND t.{kit.column('tokens', 'expires')} > a.{kit.column('agents', 'retired')}"
     )
     holders = list(dict.fromkeys(token.agent for token in found))
     return Draft(
         family="outlived",
         level=2,
-        instruction=desk.say(_OUTLIVED, "set", "ids"),
+        instruction=kit.say(_OUTLIVED, "set", "ids"),
         answer=[*sorted(token.id for token in found)],
         rule=SET,
-        sources=[*desk.cite("tokens", *(token.id for token in found)), *desk.cite("agents", *holders)],
+        sources=[*kit.cite("tokens", *(token.id for token in found)), *kit.cite("agents", *holders)],
         needs=("agents", "tokens"),
         plan=Plan(
             (
-                desk.rule_step("definitions", "D5"),
-                desk.sql(query, "tokens", "agents", name="tokens", shape="list", cite="all"),
+                kit.rule_step("definitions", "D5"),
+                kit.sql(query, "tokens", "agents", name="tokens", shape="list", cite="all"),
             ),
             "$tokens",
         ),
@@ -239,38 +239,38 @@ _REVOKED_USE = (
 )
 
 
-def revoked_use(desk: Desk) -> Draft:
+def revoked_use(kit: Kit) -> Draft:
     """Level 3: the token register against the log."""
-    world = desk.world
+    world = kit.world
     revoked = {token.id: token.revoked_at for token in world.tokens if token.revoked_at is not None}
     first: dict[str, Event] = {}
     for event in world.events:
         at = revoked.get(event.target)
         if event.action == "use" and event.status == "ok" and at is not None and event.when > at:
             first.setdefault(event.target, event)
-    at_column = desk.column("tokens", "revoked")
+    at_column = kit.column("tokens", "revoked")
     query = (
-        f"SELECT t.{desk.column('tokens', 'id')} AS token, any_value(t._path) AS _path, "
+        f"SELECT t.{kit.column('tokens', 'id')} AS token, any_value(t._path) AS _path, "
         "any_value(t._record) AS _record, arg_min(e._path, e.time) AS _path_2, "
         "arg_min(e._line, e.time) AS _line_2 "
-        f"FROM tokens t JOIN events e ON e.target = t.{desk.column('tokens', 'id')} "
-        f"WHERE e.action = {text(desk.theme.actions['use'])} "
-        f"AND e.{desk.field('status')} = {text(desk.theme.statuses['ok'])} "
+        f"FROM tokens t JOIN events e ON e.target = t.{kit.column('tokens', 'id')} "
+        f"WHERE e.action = {text(kit.theme.actions['use'])} "
+        f"AND e.{kit.field('status')} = {text(kit.theme.statuses['ok'])} "
         f"AND e.time > t.{at_column} GROUP BY 1"
     )
     return Draft(
         family="revoked_use",
         level=3,
-        instruction=desk.say(_REVOKED_USE, "set", "ids"),
+        instruction=kit.say(_REVOKED_USE, "set", "ids"),
         answer=[*sorted(first)],
         rule=SET,
-        sources=[*desk.cite("tokens", *first), *(desk.line(event) for event in first.values())],
+        sources=[*kit.cite("tokens", *first), *(kit.line(event) for event in first.values())],
         needs=("tokens",),
         days=ALL_DAYS,
         plan=Plan(
             (
-                desk.rule_step("definitions", "D3"),
-                desk.sql(query, "tokens", name="tokens", shape="list", cite="all"),
+                kit.rule_step("definitions", "D3"),
+                kit.sql(query, "tokens", name="tokens", shape="list", cite="all"),
             ),
             "$tokens",
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from emulators.arena.scenario.desk import NUMBER, SET, Desk, Draft
+from emulators.arena.scenario.kit import NUMBER, SET, Draft, Kit
 from emulators.arena.scenario.model import Plan, Step
 
 _QUEUE = (
@@ -16,24 +16,24 @@ _QUEUE = (
 )
 
 
-def queue(desk: Desk) -> Draft:
+def queue(kit: Kit) -> Draft:
     """Level 1: one number in a screenshot."""
-    agent = desk.rng.choice(list(desk.world.queues))
-    path = desk.path("queue")
+    agent = kit.rng.choice(list(kit.world.queues))
+    path = kit.path("queue")
     return Draft(
         family="queue",
         level=1,
-        instruction=desk.say(_QUEUE, "number", agent=agent),
-        answer=desk.world.queues[agent],
+        instruction=kit.say(_QUEUE, "number", agent=agent),
+        answer=kit.world.queues[agent],
         rule=NUMBER,
-        sources=[(desk.view.image("queue"),)],
+        sources=[(kit.view.image("queue"),)],
         needs=("queue",),
         plan=Plan(
             (
                 Step(
                     "look", {"path": path, "pattern": rf"^{re.escape(agent)} +(\d+)$", "cite": True}, "seen"
                 ),
-                desk.sql("SELECT CAST({$seen} AS BIGINT)", name="n", shape="value"),
+                kit.sql("SELECT CAST({$seen} AS BIGINT)", name="n", shape="value"),
             ),
             "$n",
         ),
@@ -48,29 +48,29 @@ _BOARD = (
 )
 
 
-def board(desk: Desk) -> Draft:
+def board(kit: Kit) -> Draft:
     """Level 3: every line of a screenshot against a register."""
-    world = desk.world
+    world = kit.world
     wrong = sorted(agent for agent, version in world.board.items() if world.agent(agent).version != version)
-    path = desk.path("board")
+    path = kit.path("board")
     line = r"^(\S+ +\d+\.\d+\.\d+)$"
     query = (
         "SELECT a._record, a._path FROM agents a JOIN (SELECT unnest([{$lines}]) AS line) s "
-        f"ON a.{desk.column('agents', 'id')} = regexp_extract(line, '^\\S+') "
-        f"WHERE a.{desk.column('agents', 'version')} <> regexp_extract(line, '\\S+$')"
+        f"ON a.{kit.column('agents', 'id')} = regexp_extract(line, '^\\S+') "
+        f"WHERE a.{kit.column('agents', 'version')} <> regexp_extract(line, '\\S+$')"
     )
     return Draft(
         family="board",
         level=3,
-        instruction=desk.say(_BOARD, "set", "ids"),
+        instruction=kit.say(_BOARD, "set", "ids"),
         answer=[*wrong],
         rule=SET,
-        sources=[(desk.view.image("board"),), *desk.cite("agents", *wrong)],
+        sources=[(kit.view.image("board"),), *kit.cite("agents", *wrong)],
         needs=("board", "agents"),
         plan=Plan(
             (
                 Step("look", {"path": path, "pattern": line, "all": True, "cite": True}, "lines"),
-                desk.sql(query, "agents", name="wrong", shape="list", cite="all"),
+                kit.sql(query, "agents", name="wrong", shape="list", cite="all"),
             ),
             "$wrong",
         ),

@@ -3,7 +3,7 @@
 # ruff: noqa: S608 - queries of reference plans: data, made of names from this package
 from __future__ import annotations
 
-from emulators.arena.scenario.desk import NUMBER, Desk, Draft, text
+from emulators.arena.scenario.kit import NUMBER, Draft, Kit, text
 from emulators.arena.scenario.model import AnswerRule, Compare, Plan, Step
 from shared.models import Source
 
@@ -15,10 +15,10 @@ _BUDGET = (
 )
 
 
-def budget_left(desk: Desk) -> Draft:
+def budget_left(kit: Kit) -> Draft:
     """Level 2: a row under a merged header, and corrections on a hidden sheet."""
-    budget = desk.rng.choice(desk.world.budgets)
-    columns = desk.theme.columns["budget"]
+    budget = kit.rng.choice(kit.world.budgets)
+    columns = kit.theme.columns["budget"]
     name = {key: f'"{value}"' for key, value in columns.items()}
     sheets = {
         "overview": ("budget", columns["sheet"]),
@@ -37,22 +37,22 @@ def budget_left(desk: Desk) -> Draft:
     return Draft(
         family="budget_left",
         level=2,
-        instruction=desk.say(_BUDGET, "number", name=budget.team),
+        instruction=kit.say(_BUDGET, "number", name=budget.team),
         answer=budget.granted + sum(budget.corrections) - sum(budget.spent),
         rule=NUMBER,
         sources=[
-            (desk.view.row("budget", columns["sheet"], budget.team),),
+            (kit.view.row("budget", columns["sheet"], budget.team),),
             *(
-                (desk.view.row("budget", columns["corrections"], f"{budget.team}#{place}"),)
+                (kit.view.row("budget", columns["corrections"], f"{budget.team}#{place}"),)
                 for place in range(len(budget.corrections))
             ),
         ],
         needs=("budget",),
         plan=Plan(
             (
-                desk.rule_step("definitions", "D9"),
-                desk.sql(query, name="left", shape="value", sheets=sheets),
-                desk.sql(cite, cite="all", sheets=sheets),
+                kit.rule_step("definitions", "D9"),
+                kit.sql(query, name="left", shape="value", sheets=sheets),
+                kit.sql(cite, cite="all", sheets=sheets),
             ),
             "$left",
         ),
@@ -67,10 +67,10 @@ _TRANSFERS = (
 )
 
 
-def transfers_over(desk: Desk) -> Draft:
+def transfers_over(kit: Kit) -> Draft:
     """Level 2: a limit from a letter, applied to a list by a counting rule."""
-    world, rules = desk.world, desk.theme.rules
-    team = desk.rng.choice(world.teams).name
+    world, rules = kit.world, kit.theme.rules
+    team = kit.rng.choice(world.teams).name
     found = [
         t
         for t in world.transfers
@@ -79,12 +79,12 @@ def transfers_over(desk: Desk) -> Draft:
         and t.approvals == 1
         and (t.amount > world.limit or (rules.limit_included and t.amount == world.limit))
     ]
-    columns = desk.theme.columns["transfers"]
+    columns = kit.theme.columns["transfers"]
     name = {key: f'"{value}"' for key, value in columns.items()}
-    sheet = desk.theme.words["transfers"]
-    path = desk.path("transfers")
+    sheet = kit.theme.words["transfers"]
+    path = kit.path("transfers")
     where = (
-        f"{name['team']} = {text(team)} AND {name['state']} <> {text(desk.theme.states['void'])} "
+        f"{name['team']} = {text(team)} AND {name['state']} <> {text(kit.theme.states['void'])} "
         f"AND {name['approvals']} = 1 AND {name['amount']} {'>=' if rules.limit_included else '>'} "
         "CAST(replace({$limit}, ',', '') AS BIGINT)"
     )
@@ -94,27 +94,27 @@ def transfers_over(desk: Desk) -> Draft:
     return Draft(
         family="transfers_over",
         level=2,
-        instruction=desk.say(_TRANSFERS, "object", '"number" and "total"', name=team),
+        instruction=kit.say(_TRANSFERS, "object", '"number" and "total"', name=team),
         answer={"number": len(found), "total": sum(transfer.amount for transfer in found)},
         rule=AnswerRule(Compare.OBJECT, keys={"number": NUMBER, "total": NUMBER}),
         sources=[
-            (desk.view.page("circular", 2),),
+            (kit.view.page("circular", 2),),
             *(
-                (desk.view.row("transfers", sheet, transfer.id), Source(path=path, record=transfer.id))
+                (kit.view.row("transfers", sheet, transfer.id), Source(path=path, record=transfer.id))
                 for transfer in found
             ),
         ],
         needs=("transfers", "circular", "press"),
         plan=Plan(
             (
-                desk.rule_step("counting", "N9"),
+                kit.rule_step("counting", "N9"),
                 Step(
                     "find",
-                    {"path": desk.path("circular"), "pattern": r"limit in force is ([\d,]+\d)", "cite": True},
+                    {"path": kit.path("circular"), "pattern": r"limit in force is ([\d,]+\d)", "cite": True},
                     "limit",
                 ),
-                desk.sql(query, name="found", shape="object", sheets=sheets),
-                desk.sql(rows, cite="all", sheets=sheets),
+                kit.sql(query, name="found", shape="object", sheets=sheets),
+                kit.sql(rows, cite="all", sheets=sheets),
             ),
             {"number": "$found.number", "total": "$found.total"},
         ),

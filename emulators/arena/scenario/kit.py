@@ -80,7 +80,7 @@ class Draft:
 
 
 @dataclass(frozen=True)
-class Desk:
+class Kit:
     """One family's tools.
 
     ``family`` is its name. ``rng`` belongs to the seed: it picks what is asked. ``wording`` belongs to the
@@ -163,8 +163,3 @@ class Desk:
 def text(value: object) -> str:
     """A value as an SQL text."""
     return "'" + str(value).replace("'", "''") + "'"
-
-
-def texts(values: Sequence[object]) -> str:
-    """Values as an SQL list."""
-    return "(" + ", ".join(text(value) for value in values) + ")"
