@@ -44,6 +44,10 @@ _REFUSALS = {kind.__name__: kind for kind in (Refused, NotAuthorised, NotFound, 
 log = structlog.get_logger(__name__)
 
 
+class Missing(Unavailable):
+    """The work was done, and the thing was not there."""
+
+
 class Flights:
     """Flights by name, over Redis. For several threads.
 
@@ -68,7 +72,7 @@ class Flights:
 
         Raises:
             DeadlinePassed: somebody else still works on it.
-            Unavailable, Refused: the work failed, here or wherever it was done.
+            Unavailable, Refused: the work failed, here or wherever it was done. Missing stays Missing.
         """
         owner = uuid.uuid4().hex
         look = _FIRST_LOOK
@@ -159,4 +163,5 @@ def _rebuilt(text: str) -> ScrimmageError:
     failure = json.loads(text)
     if kind := _REFUSALS.get(failure["kind"]):
         return kind(failure["message"], status=failure["status"])
-    return Unavailable(failure["message"], after=failure["after"])
+    infrastructure = Missing if failure["kind"] == Missing.__name__ else Unavailable
+    return infrastructure(failure["message"], after=failure["after"])

@@ -25,6 +25,7 @@ key                      type    owner        what it holds; how it ends
 ``run:REF:transcripts``  hash    transcript   task id → compressed JSON lines; with the run
 ``run:REF:listing``      string  listings     the files of every task, compressed; with the run
 ``run:REF:plan``         string  fetcher      the requests that bring them (JSON); with the run
+``run:REF:lost``         hash    fetcher      sha → how often that file did not come as listed; with the run
 ``tools:ACCOUNT``        string  platforms    what the platform lists as tools, and when (JSON); stays (a few
                                               KB, asked for again after an hour)
 ``leases``               zset    ledger       REF|ID of leased tasks, by the lease's end
@@ -127,6 +128,10 @@ def plan(ref: RunRef) -> str:
     return f"{run(ref)}:plan"
 
 
+def lost(ref: RunRef) -> str:
+    return f"{run(ref)}:lost"
+
+
 def tools(account: str) -> str:
     return f"{PREFIX}tools:{account}"
 
@@ -142,7 +147,7 @@ def ledger(ref: RunRef) -> list[str]:
 
 def of_run(ref: RunRef, task_ids: Iterable[str]) -> list[str]:
     """Every key that ends with the run."""
-    own = [run, tasks, pending, unsent, events, journal, spend, transcripts, listing, plan]
+    own = [run, tasks, pending, unsent, events, journal, spend, transcripts, listing, plan, lost]
     return [key(ref) for key in own] + [task(ref, task_id) for task_id in task_ids]
 
 

@@ -12,6 +12,8 @@ from shared.models import RunRef
 from shared.pool import keys
 from shared.pool.connection import Patient
 
+_MORE = 4096
+
 
 @dataclass(frozen=True)
 class Listing:
@@ -24,6 +26,17 @@ class Listing:
 
     by_task: Mapping[str, Mapping[str, str]]
     sizes: Mapping[str, int]
+
+
+def most_bytes(size: int | None, limit: int) -> int:
+    """Bytes of a file that are read at most. Its hash is the proof, its size a hint: a platform that counts
+    characters names down to a fourth of the bytes.
+
+    Args:
+        size: as listed, None where it is not.
+        limit: for files of unknown size, and for all.
+    """
+    return limit if size is None else min(limit, 4 * size + _MORE)
 
 
 class Listings:

@@ -1,8 +1,8 @@
 """Reads a bundle: the zip of one task's workspace. Pure, in memory, and safe from what a zip can do.
 
-Nothing of the zip's own claims is believed. Only files that the manifest lists are read, each at most as
-long as the manifest says, and each counts only if its sha256 is the listed one. So neither ``../`` nor links
-nor bombs nor entries that lie about themselves lead anywhere: they are not read.
+Nothing of the zip's own claims is believed. Only files that the manifest lists are read, each to a bound that
+follows from its listed size, and each counts only if its sha256 is the listed one. So neither ``../`` nor
+links nor bombs nor entries that lie about themselves lead anywhere: they are not read.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import io
 import zipfile
 import zlib
 from collections.abc import Collection, Mapping
+
+from shared.pool.listings import most_bytes
 
 ENTRIES = 20_000
 """Entries of a bundle that are looked at."""
@@ -27,7 +29,7 @@ def unpack(
         paths: path → sha256 as the manifest lists them.
         sizes: bytes by sha256, where known.
         wanted: sha256 of the files that are asked for.
-        limit: bytes of a file whose size the manifest does not tell.
+        limit: bytes of any file.
 
     Returns:
         sha256 → bytes, verified. Files that are missing, changed or damaged are not in it.
@@ -43,7 +45,7 @@ def unpack(
             sha = _listed(entry.filename, by_name)
             if sha is None or sha in found:
                 continue
-            data = _read(archive, entry, sizes.get(sha, limit))
+            data = _read(archive, entry, most_bytes(sizes.get(sha), limit))
             if data is not None and hashlib.sha256(data).hexdigest() == sha:
                 found[sha] = data
     return found

@@ -5,7 +5,8 @@ run: workers that made their own would each see another cache and choose other r
 fetch of it (it was cached then and is gone now) has the plan made anew.
 
 Each fetch is one flight in the pool. Whichever way a file comes, it counts only with the sha256 that the
-manifest gives: what a bundle lacks or shows in another state is fetched by hash.
+manifest gives: what a bundle lacks or shows in another state is fetched by hash. One that does not come so,
+round after round, is lost: it is unreadable for the rest of the run, and the tasks go on without it.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 
+import redis
+import structlog
+
 from shared.deadline import Deadline
-from shared.errors import NotFound, Unavailable, Unreadable, UsageError
+from shared.errors import NotFound, Unreadable, UsageError
 from shared.models import Run, Task
 from shared.platforms.base import Files, Platform
 from shared.pool import keys
+from shared.pool.flights import Missing
 from shared.pool.pool import Pool
 from shared.workspace.bundle import unpack
 from shared.workspace.fetch_plan import Fetch, FetchKind, plan
@@ -29,6 +34,11 @@ LARGEST_FILE = 128 * 2**20
 
 TRIES = 3
 """Requests for a file or bundle that arrives, but damaged."""
+
+ROUNDS = 3
+"""So many such rounds, a task's pause apart, and a file is lost: a manifest can be wrong for good."""
+
+log = structlog.get_logger(__name__)
 
 
 class Fetcher:
@@ -57,7 +67,7 @@ class Fetcher:
 
         Raises:
             UsageError: the task has no such file.
-            Unreadable: it is too large to be downloaded.
+            Unreadable: it is too large to be downloaded, or lost.
             Unavailable, Refused: it did not come, or never came whole.
             DeadlinePassed: it was not there in time.
         """
@@ -67,10 +77,12 @@ class Fetcher:
         if files is None or sha not in paths.values():
             raise UsageError(f"task {task.task_id} has no file {name!r}")
         held = self._pool.blobs.get(sha)
+        if held is None and self._lost([sha]):
+            raise Unreadable(_why(sha))
         return self._fetch(files, sha, deadline) if held is None else held
 
     def ensure(self, task: Task, deadline: Deadline) -> Mapping[str, str]:
-        """Bring the task's files into the cache, all but those too large; path → sha256.
+        """Bring the task's files into the cache, all but those too large or lost; path → sha256.
 
         Raises:
             Unavailable, Refused: one did not come, or never came whole.
@@ -80,9 +92,16 @@ class Fetcher:
         if files is None:
             return {}
         wanted = {sha for sha in files.paths.values() if files.sizes.get(sha, 0) <= LARGEST_FILE}
-        for sha in sorted(wanted - self._pool.blobs.have(wanted)):
+        missing = wanted - self._pool.blobs.have(wanted)
+        not_come: Missing | None = None
+        for sha in sorted(missing - self._lost(missing)):
             if self._pool.blobs.get(sha) is None:
-                self._fetch(files, sha, deadline)
+                try:
+                    self._fetch(files, sha, deadline)
+                except Missing as error:  # the others may come, or be lost in the same rounds
+                    not_come = error
+        if not_come is not None:
+            raise not_come
         return files.paths
 
     def _fetch(self, files: Files, sha: str, deadline: Deadline) -> builtins.bytes:
@@ -122,16 +141,18 @@ class Fetcher:
 
     def _carry_out(self, fetch: Fetch, files: Files, sha: str, deadline: Deadline) -> builtins.bytes:
         """Send the requests of one fetch, fill the cache, and return the file that was asked for."""
-        missing = (fetch.brings - self._pool.blobs.have(fetch.brings)) | {sha}
+        missing = fetch.brings - self._pool.blobs.have(fetch.brings)
+        missing = (missing - self._lost(missing)) | {sha}
         found: dict[str, builtins.bytes] = {}
         if fetch.kind is FetchKind.BUNDLE and len(missing) > 1:
             found = self._bundle(files, fetch.task_id, missing, deadline)
         for lacking in sorted(missing - found.keys()):
-            try:
-                found[lacking] = self._blob(files, fetch.task_id, lacking, deadline)
-            except NotFound:
-                if lacking == sha:
-                    raise  # else whoever needs that file will hear of it
+            data = self._blob(files, fetch.task_id, lacking, deadline)
+            if data is not None:
+                found[lacking] = data
+        if sha not in found:  # of the others whoever needs them will hear
+            self._count_round(missing - found.keys())
+            raise Missing(f"{self._platform.name}: {_why(sha)}")
         return found[sha]
 
     def _bundle(
@@ -149,13 +170,40 @@ class Fetcher:
                 return found
         return {}
 
-    def _blob(self, files: Files, task_id: str, sha: str, deadline: Deadline) -> builtins.bytes:
+    def _blob(self, files: Files, task_id: str, sha: str, deadline: Deadline) -> builtins.bytes | None:
+        """One file by hash; None where the platform does not have it, or sends other bytes."""
         for _ in range(TRIES):
-            data = files.blob(sha, task_id, deadline)
+            try:
+                data = files.blob(sha, task_id, deadline)
+            except NotFound:
+                return None
             if hashlib.sha256(data).hexdigest() == sha:
                 self._pool.blobs.put(data)
                 return data
-        raise Unavailable(f"{self._platform.name}: file {sha[:12]}… came with other bytes {TRIES} times")
+        return None
+
+    def _count_round(self, shas: Collection[str]) -> None:
+        """One more round did not bring these; the last makes them lost."""
+        name = keys.lost(self._run.ref)
+
+        def count(client: redis.Redis) -> None:
+            for sha in shas:
+                client.hincrby(name, sha, 1)
+
+        self._pool.redis.do(count)
+        log.warning("fetcher.not_come", run=str(self._run.ref), files=sorted(shas))
+
+    def _lost(self, shas: Collection[str]) -> set[str]:
+        """Those that are not to be had in this run."""
+        if not shas:
+            return set()
+        asked = sorted(shas)
+        rounds = self._pool.redis.do(lambda client: client.hmget(keys.lost(self._run.ref), asked))
+        return {sha for sha, count in zip(asked, rounds, strict=True) if int(count or 0) >= ROUNDS}
+
+
+def _why(sha: str) -> str:
+    return f"file {sha[:12]}… is listed, but did not come, or came with other bytes {TRIES} times"
 
 
 def _bringing(sha: str, rows: Sequence[tuple[str, str, str, list[str]]]) -> Fetch | None:

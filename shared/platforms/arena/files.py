@@ -14,10 +14,10 @@ from shared.deadline import Deadline
 from shared.errors import NotFound
 from shared.models import Run, RunRef
 from shared.platforms.arena.client import ArenaClient
-from shared.pool.listings import Listing
+from shared.pool.listings import Listing, most_bytes
 
 FILE_BYTES = 256 * 2**20
-"""Bytes of one answer that are read at most, where the manifest does not tell the file's size."""
+"""Bytes of one answer that are read at most."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ArenaFiles:
         return self.listing.sizes
 
     def blob(self, sha256: str, task_id: str, deadline: Deadline) -> bytes:
-        limit = self.sizes.get(sha256, FILE_BYTES)
+        limit = most_bytes(self.sizes.get(sha256), FILE_BYTES)
         for hint in (task_id, None):  # that task may have changed the file since; others have it as it was
             with suppress(NotFound):
                 return self.client.blob(self.ref, sha256, hint, limit, deadline)

@@ -198,7 +198,7 @@ def test_a_file_that_never_comes_whole_is_unavailable_and_the_others_come(arena:
         arena,
         (
             {"endpoint": ZIP, "fault": "status", "status": 404},
-            {"endpoint": BLOB, "fault": "corrupt", "nth": [1, 2, 3]},
+            {"endpoint": BLOB, "fault": "corrupt", "nth": [1, 2, 3], "per": "path"},
         ),
     )
 
