@@ -70,7 +70,7 @@ class Solvers:
 
 
 def _fingerprint(path: str) -> str | None:
-    """Hash of a solver's source: all modules of its package, or its one module. None: cannot be found.
+    """Hash of a solver's source: every module in its folder, or its one module. None: cannot be found.
 
     The module itself is not imported, so that a heartbeat neither waits for nor fails with it.
     """
@@ -82,7 +82,8 @@ def _fingerprint(path: str) -> str | None:
     if spec is None or spec.origin is None:
         return None
     origin = Path(spec.origin)
-    sources = sorted(origin.parent.glob("**/*.py")) if "." in module else [origin]
+    in_package = "." in module or spec.submodule_search_locations is not None
+    sources = sorted(origin.parent.glob("**/*.py")) if in_package else [origin]
     digest = hashlib.sha256()
     for source in sources:
         digest.update(source.name.encode())

@@ -86,3 +86,15 @@ def test_a_fingerprint_follows_the_source_and_needs_no_import(module, tmp_path):
     assert solvers(text).fingerprints() == before
     (tmp_path / f"{module}.py").write_text(SOURCE + "\n# changed\n")
     assert solvers(text).fingerprints()["mine"] != before["mine"]
+
+
+def test_a_fingerprint_of_a_package_follows_all_of_its_modules(tmp_path, monkeypatch):
+    name = f"package_{tmp_path.name}".replace("-", "_")
+    package = tmp_path / name
+    package.mkdir()
+    (package / "__init__.py").write_text(f"from {name}.mine import Mine\n")
+    (package / "mine.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(tmp_path)
+    before = solvers(f"mine={name}:Mine").fingerprints()["mine"]
+    (package / "mine.py").write_text(SOURCE + "\n# changed\n")
+    assert solvers(f"mine={name}:Mine").fingerprints()["mine"] != before
