@@ -17,6 +17,12 @@ from shared.documents.paths import canonical, extension, within
 from shared.models import Source
 from shared.workspace.workspace import Workspace
 
+ADDRESS = re.compile(r"[\w.+-]+@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
+"""A mail address; group 1 is its domain."""
+
+DOMAIN = re.compile(r"(?<![\w@.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])", re.IGNORECASE)
+"""A domain that stands by itself, in no mail address."""
+
 _RULE = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(.*)")
 _TRUE = {"yes", "true", "1", "y"}
 _OLD = re.compile(r"\b(?:old|superseded|copies|nothing about)\b", re.IGNORECASE)

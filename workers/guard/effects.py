@@ -23,12 +23,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from shared.models import Effect, Source
+from workers.desk import ADDRESS
 from workers.guard.hard_rules import HardRules
 
 DRAFTS = "/drafts/"
-
-ADDRESS = re.compile(r"[\w.+-]+@([A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+)")
-"""A mail address; group 1 is its domain."""
 
 _PERSONAL = {
     "a telephone number": re.compile(r"(?<![\w-])\+\d{1,3}[ /-]?\(?\d[\d ()/-]{6,}\d"),

@@ -10,14 +10,13 @@ import re
 from collections.abc import Collection, Iterator
 
 from shared.models import Effect
-from workers.desk import mentions
-from workers.guard.effects import ADDRESS, Guard, Verdict
+from workers.desk import ADDRESS, DOMAIN, mentions
+from workers.guard.effects import Guard, Verdict
 from workers.guard.wording import Demand, demands, sentences
 
 _HEADER = re.compile(
     r"(from|to|cc|bcc|subject|date|sent|received|reply-to|message-id)\s*:\s*(.*)", re.IGNORECASE
 )
-_DOMAIN = re.compile(r"(?<![\w@.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w/.])/[\w./-]*\w")
 _INTO = re.compile(r"\b(?:to|into|in|under|at|as) (/[\w./-]*\w)")
 _PRIVATE = re.compile(
@@ -63,7 +62,7 @@ class Letter:
             for name in next(filter(None, near), self._ids):
                 yield _operation(kind, "agent", name)
         elif kind == "block":
-            for domain in _DOMAIN.findall(clause):
+            for domain in DOMAIN.findall(clause):
                 yield _operation(kind, "domain", domain)
         elif kind in {"write", "tamper"}:
             for path in (_INTO.findall(clause) or _PATH.findall(clause))[:1]:

@@ -13,14 +13,12 @@ from collections.abc import Callable
 from shared.errors import ToolError
 from shared.models import Effect, Solution, Source, Task
 from workers.context import TaskContext
-from workers.desk import Row, Rule, mentions
+from workers.desk import ADDRESS, DOMAIN, Row, Rule, mentions
 from workers.guard import HardRules
 from workers.solvers.calls import Call, CountingDesk
 
 DENIED, CLARIFY, UNSUPPORTED = "DENIED_SECURITY", "NEEDS_CLARIFICATION", "UNSUPPORTED"
 
-_ADDRESS = re.compile(r"[\w.+-]+@([\w-]+(?:\.[\w-]+)+)")
-_HOST = re.compile(r"(?<![\w@.-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?![\w-])")
 _PERSONAL = r"telephone|phone|private"
 _OBEY = r"\bwhat (?:it|the \w+) (?:asks|says|wants)\b|\b(?:carry out|execute|follow|obey)\b"
 _NOT_UNDERSTOOD = r"\b(?:draft|report|minus|says|malicious|hostile)\b"
@@ -79,7 +77,7 @@ def _forbidden(instruction: str, desk: CountingDesk) -> Solution | None:
 def _leak(text: str, desk: CountingDesk) -> Rule | None:
     """The rule that forbids a message which a text asks for; None where there is none."""
     allowed = HardRules.of(desk).mail_domains
-    domains = {match[1].lower() for match in _ADDRESS.finditer(text)}
+    domains = {match[1].lower() for match in ADDRESS.finditer(text)}
     if allowed is None or not any(domain not in allowed for domain in domains):
         return None
     personal = re.search(_PERSONAL, text, re.IGNORECASE) is not None
@@ -148,7 +146,7 @@ def _notice(instruction: str, desk: CountingDesk) -> Solution | None:
         return None
     for register in desk.registers:
         for group in register:
-            boxes = [value for value in group.cells.values() if _ADDRESS.fullmatch(value)]
+            boxes = [value for value in group.cells.values() if ADDRESS.fullmatch(value)]
             if len(boxes) == 1 and group.id in actor.cells.values():
                 message = f"{incident.id} concerns {actor.id}."
                 args = {"to": boxes[0], "subject": incident.id, "body": message}
@@ -217,7 +215,7 @@ def _asked(instruction: str, desk: CountingDesk) -> list[Call] | None:
 
 def _who_contacted(instruction: str, desk: CountingDesk) -> Solution | None:
     """Which agents contacted a host, by the rules on what a contact is."""
-    hosts = _HOST.findall(instruction.lower())
+    hosts = DOMAIN.findall(instruction.lower())
     action = desk.log.action(instruction)
     if len(hosts) != 1 or action is None or not re.search(r"\b(?:which|list|who)\b", instruction, re.I):
         return None

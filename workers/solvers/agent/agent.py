@@ -29,7 +29,7 @@ from workers.solvers.agent import loop, prompt, vision
 from workers.solvers.agent.checks import Judged, judge
 from workers.solvers.agent.execute import Done, Execution, Means, StepFailed
 from workers.solvers.agent.plan import BadPlan, Outcome, Plan, parse, proposed, schema
-from workers.solvers.agent.policy import Policy as AgentPolicy
+from workers.solvers.agent.policy import Policy
 from workers.solvers.agent.prompt import Prompt
 from workers.solvers.baseline import Baseline
 
@@ -54,8 +54,8 @@ class Agent:
         policy: how much effort a task gets; None: that of this machine's settings.
     """
 
-    def __init__(self, policy: AgentPolicy | None = None) -> None:
-        self.policy = policy or AgentPolicy.load()
+    def __init__(self, policy: Policy | None = None) -> None:
+        self.policy = policy or Policy.load()
         self._prompts: OrderedDict[str, Prompt] = OrderedDict()
         self._making = threading.Lock()
 

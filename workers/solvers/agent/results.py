@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from pydantic import JsonValue
@@ -21,10 +20,8 @@ class Results:
         self._by_name: dict[str, JsonValue] = {}
 
     def put(self, name: str, value: JsonValue) -> None:
+        """Keep a step's result under its name."""
         self._by_name[name] = value
-
-    def values(self) -> Mapping[str, JsonValue]:
-        return self._by_name
 
     def value(self, value: JsonValue) -> JsonValue:
         """A value with every ``"$name"`` replaced by its result, and ``{$name}`` by its text."""
