@@ -32,6 +32,9 @@ SUBMIT_SECONDS = 60.0
 SEAL_SECONDS = 60.0
 """Longest time for one try to close a run, deadline or not: a late close does no harm."""
 
+ASK_SECONDS = 5.0
+"""Longest time for asking the platform whether a run's time is truly up."""
+
 GIVE_UP_SECONDS = 900.0
 """A run that cannot be finished for so long after its time is up has failed."""
 
@@ -71,6 +74,7 @@ class Drain:
                 return
             platform = self._worker.platform(state.ref.platform)
             self._submit(platform, state.run)
+            self._ask_for_time(platform, state.run)
             if self._ledger.due_to_seal(state.ref):
                 self._seal(platform, state)
                 return
@@ -114,6 +118,21 @@ class Drain:
         finally:
             self._ledger.paced(self._lease, (time.monotonic() - began) / max(1, receipts))
         log.info("drained", run=str(self._lease.ref), tasks=len(solutions))
+
+    def _ask_for_time(self, platform: Platform, run: Run) -> None:
+        """Before a run is closed for want of time: is that the platform's view?
+
+        Times in the ledger are Redis's, and whoever sets that clock forward would end a run that exists once.
+        """
+        if run.seconds_left is None or not self._ledger.out_of_time(run.ref):
+            return
+        try:
+            left = platform.look(run, Deadline.after(ASK_SECONDS)).seconds_left
+        except ScrimmageError as error:
+            log.warning("time_not_confirmed", run=str(run.ref), reason=str(error))
+            return
+        if left is not None and self._ledger.prolong(run.ref, left):
+            log.warning("prolonged", run=str(run.ref), seconds_left=round(left, 1))
 
     def _seal(self, platform: Platform, state: RunState) -> None:
         try:

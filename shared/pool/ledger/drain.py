@@ -9,6 +9,9 @@ from shared.models import Kind, Receipt, RunRef, RunStatus, Scorecard, Solution,
 from shared.pool.ledger.scripts import Scripts, brief, micros
 from shared.pool.ledger.states import RunLease
 
+PROLONGED_BY = 5.0
+"""Seconds by which a deadline is put off at least: less is the rounding of the platform's clock."""
+
 
 class Drain(Scripts):
     """solved → submitting → submitted; solving → finishing → finished, expired or failed.
@@ -71,6 +74,14 @@ class Drain(Scripts):
         if kind is None:
             raise UsageError(f"no run {ref} in the ledger")
         return Kind(kind)
+
+    def out_of_time(self, ref: RunRef) -> bool:
+        """True where tasks are still being solved though the time is up, by Redis's clock alone."""
+        return bool(self._on_run("out_of_time", ref))
+
+    def prolong(self, ref: RunRef, seconds_left: float) -> bool:
+        """Believe a platform that shows more time than the ledger does. Returns whether it does."""
+        return bool(self._on_run("prolong", ref, micros(seconds_left), micros(PROLONGED_BY)))
 
     def due_to_seal(self, ref: RunRef) -> bool:
         """True when every task has reported and is submitted, or the time is up but for what the run keeps
