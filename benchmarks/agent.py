@@ -1,11 +1,11 @@
 """What `agent` makes of right, wrong and obedient plans, and what its prompts cost beside a naive tool loop.
 
-    python -m benchmarks.agent --seeds 20
+    python -m benchmarks.agent [--seeds 3]
 
 It measures how plans are carried out, checked, cited and guarded, not wits: the stand-in model serves the
 scenario's own plans. What is lost is told on stderr, task by task. The naive loop's tokens are computed, not
 played: the operator files and the listing, then one call per step of the plan, each of which sends again all
-that was said before.
+that was said before. ``broken`` are tasks whose effects were not those that were called for.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 
-import typer
-
+from benchmarks.command import arguments
 from emulators.arena.scenario import Scenario, build
 from emulators.model.conduct import Conduct
 from emulators.serve import ModelEmulator
@@ -74,8 +73,11 @@ def naive_tokens(scenario: Scenario) -> list[float]:
     return found
 
 
-def main(seeds: int = 3) -> None:
-    """Print the table. ``broken``: tasks whose effects were not those that were called for."""
+def main() -> None:
+    """Print the table."""
+    parser = arguments(__doc__)
+    parser.add_argument("--seeds", type=int, default=3, help="scenarios of each theme, for each conduct")
+    seeds = parser.parse_args().seeds
     print("| conduct, theme | accuracy | calls/task | tokens/task | cached | naive loop | usd/run | broken |")
     print("|---|---|---|---|---|---|---|---|")
     settings = Settings.load(_env_file=None)
@@ -112,4 +114,4 @@ def main(seeds: int = 3) -> None:
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    main()

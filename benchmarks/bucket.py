@@ -1,6 +1,6 @@
 """The bucket beside a polling one and the ideal: how long, how many Redis calls, how fair.
 
-    python benchmarks/bucket.py [--rounds 3] [--processes 8] [--each 50]
+    python -m benchmarks.bucket [--rounds 3] [--processes 8] [--each 50]
 
 All processes want their requests at once, in one lane, from a full bucket of 100/s and 20 at once. The
 polling bucket is the usual one: a Lua script that says yes or no, and callers that sleep 50 ms after a no.
@@ -11,7 +11,6 @@ to wait.
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import statistics
@@ -24,6 +23,7 @@ from typing import Any
 
 import redis
 
+from benchmarks.command import arguments
 from shared.deadline import Deadline
 from shared.models import Limits
 from shared.pool import keys
@@ -123,9 +123,7 @@ def bookings_per_second(url: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--each", type=int, default=50)

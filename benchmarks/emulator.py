@@ -1,6 +1,6 @@
 """How many requests a second the arena emulator answers, limiter lifted.
 
-    python benchmarks/emulator.py [--rounds 5] [--seconds 3]
+    python -m benchmarks.emulator [--rounds 5] [--seconds 3]
 
 The emulator runs as one process; the load comes from `wrk` (Debian: apt install wrk), one thread and 16
 connections, on the same machine. Printed are the median of the rounds and the share of one processor that
@@ -10,7 +10,6 @@ real platform grants 20 requests a second: everything here is about not waiting 
 
 from __future__ import annotations
 
-import argparse
 import re
 import shutil
 import statistics
@@ -23,6 +22,7 @@ from pathlib import Path
 import httpx
 import psutil
 
+from benchmarks.command import arguments
 from emulators.serve import ArenaEmulator
 
 GOAL = 2_000
@@ -44,7 +44,7 @@ def measure(url: str, key: str, body: str | None, seconds: int) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3)
     options = parser.parse_args()

@@ -1,9 +1,11 @@
-"""Which library reads what, how fast and how right: `python -m benchmarks.formats`.
+"""Which library reads what, how fast and how right.
 
-For sheets and PDF the candidates stand beside our reader in one run, in one thread, best of several rounds.
-"Right" is the share of the facts that golden files (and files made here) hold and that the candidate finds:
-lines of text in their order for PDF; values, formulas, shown texts, comments and hidden rows for sheets.
-Caveats: the files are small or made by one writer; times on a shared machine vary by a third.
+    python -m benchmarks.formats
+
+For sheets and PDF the candidates stand beside our reader in one run, in one thread. Times are processor
+time, medians of five rounds: other work on the machine changes them little.
+"Right" is the share of the golden pages' lines that come out whole and in their place; what a reader of
+sheets gives is said in words. Caveats: the files are small or made by one writer.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import io
 import json
 import resource
+import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -29,6 +32,7 @@ from odf.table import Table, TableCell, TableRow
 from odf.text import P
 from reportlab.pdfgen.canvas import Canvas
 
+from benchmarks.command import arguments
 from shared.documents import codec
 from shared.documents.document import Part
 from shared.documents.registry import parse
@@ -41,6 +45,7 @@ PDFS = ["advisory.pdf", "turned.pdf", "roster.pdf", "empty-password.pdf", "form.
 
 def main() -> None:
     """Print a table per question."""
+    arguments(__doc__).parse_args()
     warnings.simplefilter("ignore")
     pdf_libraries()
     sheet_libraries()
@@ -48,14 +53,16 @@ def main() -> None:
     sandbox()
 
 
-def best(work: Callable[[], object], rounds: int = 3) -> float:
-    """Seconds of the quickest of several rounds."""
+def median(
+    work: Callable[[], object], rounds: int = 5, clock: Callable[[], float] = time.process_time
+) -> float:
+    """Seconds of one round: the median of several."""
     times = []
     for _ in range(rounds):
-        started = time.perf_counter()
+        started = clock()
         work()
-        times.append(time.perf_counter() - started)
-    return min(times)
+        times.append(clock() - started)
+    return statistics.median(times)
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
@@ -77,7 +84,7 @@ def pdf_libraries() -> None:
     report, pages = report_pdf(), 20
     rows = []
     for name, read in candidates.items():
-        seconds = best(lambda read=read: read(report))  # type: ignore[misc]
+        seconds = median(lambda read=read: read(report))  # type: ignore[misc]
         rows.append((name, f"{seconds / pages * 1000:.2f} ms", f"{rightness(read):.0%}"))
     table("PDF", ("reader", "per page", "lines right"), rows)
 
@@ -135,25 +142,25 @@ def sheet_libraries() -> None:
         (
             "openpyxl, once",
             "xlsx",
-            best(lambda: with_openpyxl(xlsx)),
+            median(lambda: with_openpyxl(xlsx)),
             "values or formulas, notes, hidden rows",
         ),
         (
             "openpyxl, twice",
             "xlsx",
-            best(lambda: (with_openpyxl(xlsx), with_openpyxl(xlsx, values=True))),
+            median(lambda: (with_openpyxl(xlsx), with_openpyxl(xlsx, values=True))),
             "values, formulas, notes, hidden rows",
         ),
-        ("calamine", "xlsx", best(lambda: with_calamine(xlsx)), "values"),
+        ("calamine", "xlsx", median(lambda: with_calamine(xlsx)), "values"),
         (
             "ours (lxml)",
             "xlsx",
-            best(lambda: parse(xlsx, "x.xlsx")),
+            median(lambda: parse(xlsx, "x.xlsx")),
             "all of these, shown texts, boxes; blocks and tables",
         ),
-        ("odfpy", "ods", best(lambda: with_odfpy(ods), 1), "all, as a tree to walk"),
-        ("calamine", "ods", best(lambda: with_calamine(ods)), "values"),
-        ("ours (lxml)", "ods", best(lambda: parse(ods, "x.ods")), "all of these; blocks and tables"),
+        ("odfpy", "ods", median(lambda: with_odfpy(ods)), "all, as a tree to walk"),
+        ("calamine", "ods", median(lambda: with_calamine(ods)), "values"),
+        ("ours (lxml)", "ods", median(lambda: parse(ods, "x.ods")), "all of these; blocks and tables"),
     ]
     table(
         f"Sheets of {ROWS} rows, 8 cells each",
@@ -252,10 +259,10 @@ def own_readers() -> None:
     for form, data in files.items():
         document = parse(data, f"x.{form}")
         stored = codec.dump(document)
-        reading = best(lambda data=data, form=form: parse(data, f"x.{form}"))  # type: ignore[misc]
-        storing = best(lambda document=document: codec.dump(document))  # type: ignore[misc]
-        opening = best(lambda stored=stored: codec.load(stored))  # type: ignore[misc]
-        whole = best(lambda stored=stored: everything(stored))  # type: ignore[misc]
+        reading = median(lambda data=data, form=form: parse(data, f"x.{form}"))  # type: ignore[misc]
+        storing = median(lambda document=document: codec.dump(document))  # type: ignore[misc]
+        opening = median(lambda stored=stored: codec.load(stored))  # type: ignore[misc]
+        whole = median(lambda stored=stored: everything(stored))  # type: ignore[misc]
         times = (f"{seconds * 1000:.2f} ms" for seconds in (reading, storing, opening, whole))
         rows.append(
             (form, f"{len(data) / 1000:.0f} kB", len(document.blocks), *times, f"{len(stored) / 1000:.0f} kB")
@@ -276,8 +283,8 @@ def sandbox() -> None:
     with Parsers() as parsers:
         parsers.warm()
         start = time.perf_counter() - started
-        there = best(lambda: parsers.parse(data, "x.png"), 20)
-        here = best(lambda: parse(data, "x.png"), 20)
+        there = median(lambda: parsers.parse(data, "x.png"), 20, time.perf_counter)
+        here = median(lambda: parse(data, "x.png"), 20, time.perf_counter)
         parsers.parse(sheet_xlsx(), "x.xlsx")
         parsers.parse(report_pdf(), "x.pdf")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024

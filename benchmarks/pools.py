@@ -10,7 +10,6 @@ worker has beaten before the run is opened.
 
 from __future__ import annotations
 
-import argparse
 import math
 import os
 import subprocess
@@ -24,6 +23,7 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.command import arguments
 from shared.models import TaskStatus
 from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
@@ -54,9 +54,7 @@ SHAPES = (
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--tasks", type=int, default=192)
     parser.add_argument("--seconds", type=float, default=2.0)
     given = parser.parse_args()

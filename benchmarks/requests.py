@@ -23,7 +23,6 @@ zip per task with tools answered here, and one zip per task with every read-only
 
 from __future__ import annotations
 
-import argparse
 import sys
 import tempfile
 import time
@@ -34,6 +33,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from benchmarks.command import arguments
 from emulators.serve import ArenaEmulator
 from producer.archive import Archive
 from producer.local import local_pool
@@ -131,9 +131,7 @@ class Counts:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--seed", type=int, default=7, help="seed of the scenario")
     seed = parser.parse_args().seed
     with tempfile.TemporaryDirectory() as name:

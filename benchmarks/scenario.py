@@ -1,4 +1,6 @@
-"""How long a scenario takes to build, and how large it is. ``python -m benchmarks.scenario [SEEDS]``
+"""How long a scenario takes to build, and how large it is, beside the limit of 1 s.
+
+    python -m benchmarks.scenario [--seeds 20]
 
 Caveats: wall time of one process; the first build of a process also imports reportlab and Pillow, and is
 shown apart.
@@ -7,15 +9,18 @@ shown apart.
 from __future__ import annotations
 
 import statistics
-import sys
 import time
 
+from benchmarks.command import arguments
 from emulators.arena.scenario import build
 from emulators.arena.scenario.themes import THEMES
 
 
-def main(seeds: int) -> None:
-    """Build ``seeds`` scenarios of each theme and print what it took."""
+def main() -> None:
+    """Build scenarios of each theme and print what it took."""
+    parser = arguments(__doc__)
+    parser.add_argument("--seeds", type=int, default=20, help="scenarios of each theme")
+    seeds = parser.parse_args().seeds
     started = time.perf_counter()
     build("hub", 0, 0)
     print(f"first build, imports included   {time.perf_counter() - started:6.3f} s   (limit 1 s)")
@@ -36,4 +41,4 @@ def main(seeds: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 20)
+    main()

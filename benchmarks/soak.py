@@ -15,7 +15,6 @@ one too.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import sys
@@ -27,6 +26,7 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.command import arguments
 from emulators.arena.api import PREFIX
 from emulators.arena.app import create_app
 from emulators.arena.options import ArenaOptions
@@ -79,9 +79,7 @@ class Look:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--runs", type=int, default=200, help="at least 60")
     parser.add_argument("--in-flight", type=int, default=8, help="runs at a time")
     given = parser.parse_args()

@@ -12,7 +12,6 @@ emulator's work (it builds a scenario in about a second per run) is in the total
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import tempfile
@@ -21,6 +20,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from benchmarks.command import arguments
 from emulators.serve import ArenaEmulator
 from producer.archive import Archive
 from producer.local import local_pool
@@ -48,9 +48,7 @@ class Waiting:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--in-flight", type=int, default=4, help="runs at a time")
     parser.add_argument("--seconds", type=float, default=2.0, help="that the solver waits in each task")

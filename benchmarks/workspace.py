@@ -1,9 +1,8 @@
-"""How fast a workspace opens: cold, warm from Redis, warm in the process; queries; and two other ways beside
-it.
+"""How fast a workspace opens: cold, from Redis, in the process; queries; and two other ways beside it.
 
     python -m benchmarks.workspace [--seed 7] [--theme hub]
 
-The workspace is every file of one emulator scenario (all of its tasks together, about 1.6 MB and 43 files).
+The workspace is every file of one emulator scenario (all of its tasks together, 46 files of 1.8 MB).
 Each phase runs in a process of its own, whose peak memory is printed. The "naive way" is what a worker does
 without the cache: each of the 30 tasks parses its own files again. The "bare loop" calls the underlying
 libraries and throws away what they return: no locators, no limits, no tables. Times vary with what else
@@ -12,7 +11,6 @@ runs on the machine; compare lines of one run only.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
 import json
@@ -26,6 +24,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command import arguments
 from emulators.arena.scenario import Scenario, build
 from shared.deadline import Deadline
 from shared.documents.registry import parse
@@ -41,10 +40,10 @@ SQL = "select a.team, count(*) from events e join {agents} a on a.{key} = e.agen
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--theme", default="hub")
-    options.add_argument("--seed", type=int, default=7)
-    asked = options.parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--theme", default="hub")
+    parser.add_argument("--seed", type=int, default=7)
+    asked = parser.parse_args()
     scenario = build(asked.theme, asked.seed, 1)
     files = _files(scenario)
     size = sum(len(scenario.blobs[sha]) for sha in files.values()) / 1e6
