@@ -37,7 +37,8 @@ class Solvers:
         """The solver called ``name``, built on the first call.
 
         Raises:
-            SettingsError: no such solver here, or its module or class cannot be imported.
+            SettingsError: no such solver here, its module or class cannot be imported, or it says that a
+                setting of its own is wrong.
             SolverFault: its module or its constructor raised.
         """
         with self._lock:
@@ -62,6 +63,8 @@ class Solvers:
         path = self._paths[name]
         try:
             solver = made()
+        except SettingsError:  # another machine, or this one when it is mended, can play the task
+            raise
         except Exception as error:  # a solver's constructor is its author's code: anything may come out
             raise SolverFault(f"solver {name!r}: {path}() raised {type(error).__name__}: {error}") from error
         if not callable(getattr(solver, "solve", None)):
