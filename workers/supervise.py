@@ -9,8 +9,9 @@ that it is dead, and nobody has to wait for a lease. One that says it leaves (``
 it still finishes its jobs.
 
 Signals: SIGTERM or SIGINT ends warmly (running jobs are finished), a second one or SIGQUIT ends coldly
-(running jobs are left to the pool). If the supervisor itself dies, its nodes see their standard input close
-and leave. So does a supervisor that a command started for its own pool, since that pool's Redis has gone too.
+(running jobs are left to the pool). Either way nobody counts on the nodes from then on. If the supervisor
+itself dies, its nodes see their standard input close and leave. So does a supervisor that a command started
+for its own pool, since that pool's Redis has gone too.
 """
 
 from __future__ import annotations
@@ -44,6 +45,9 @@ STEADY_SECONDS = 10.0
 """A node that lasted so long is started again at once; one that did not, after a pause that grows."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+
+FAREWELL_SECONDS = 2.0
+"""Longest wait, at the very end, for a Redis that may be gone too."""
 
 log = structlog.get_logger(__name__)
 
@@ -176,6 +180,9 @@ class Supervisor:
         for child in children:
             child.signal(signal.SIGKILL)
             child.bury()
+        freeing = threading.Thread(target=lambda: [*map(self._free, children)], name="free", daemon=True)
+        freeing.start()
+        freeing.join(FAREWELL_SECONDS)
 
     def _wait_for_all(self, children: Sequence[Child]) -> None:
         end = time.monotonic() + self._warm_seconds

@@ -14,6 +14,7 @@ import pytest
 
 from shared.models import TaskStatus
 from shared.pool.jobs import QUEUE_SOLVE
+from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
 from tests.support.playing import open_toy, state_of, toy_settings, wait_for, wait_for_end
 from tests.support.supervised import ROOT, Supervised, clean_environment, toy_variables
@@ -60,13 +61,15 @@ def leased(workers: Supervised, run) -> int:
     return state_of(workers.pool, run).counts.get(TaskStatus.LEASED, 0)
 
 
-def test_a_warm_end_finishes_what_runs_and_a_new_machine_goes_on(start):
+def test_a_warm_end_finishes_what_runs_and_a_new_machine_goes_on(start, server):
     workers = start()
     run = open_toy(workers.pool, "slow", options={"tasks": 8})
     wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
     children = workers.children()
     assert workers.stop(signal.SIGTERM) == 0
     assert not any(child.is_running() for child in children)
+    with Pool(toy_settings(server.url)) as pool:
+        assert pool.fleet.live() == []
     events = [event.name for event in workers.pool.ledger.events(run.ref)]
     assert events.count("solved") == events.count("leased") >= 4
     later = start()
@@ -76,7 +79,7 @@ def test_a_warm_end_finishes_what_runs_and_a_new_machine_goes_on(start):
 
 
 def test_a_second_signal_ends_coldly_and_leaves_running_jobs_to_the_pool(start):
-    workers = start(seconds="60")
+    workers = start(seconds="60", lease_seconds=60.0)
     run = open_toy(workers.pool, "slow", options={"tasks": 4})
     wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
     children = workers.children()
@@ -85,6 +88,8 @@ def test_a_second_signal_ends_coldly_and_leaves_running_jobs_to_the_pool(start):
     assert workers.stop(signal.SIGINT, seconds=5) == 0
     assert not any(child.is_running() for child in children)
     assert leased(workers, run) == 4
+    later = start(seconds="0.2", lease_seconds=60.0)
+    assert wait_for_end(later.pool, run, 20).submitted == 4
 
 
 @pytest.mark.chaos
