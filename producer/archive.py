@@ -139,9 +139,15 @@ class Archive:
         folders = self.root.glob(f"{file_name(platform) or '*'}/{file_name(run_id) or '-'}")
         matches = [_ref_of(folder / "run.json") for folder in folders]
         if len(matches) != 1:
-            what = "is ambiguous: " + ", ".join(map(str, matches)) if matches else "is not in the archive"
+            what = "is ambiguous: " + ", ".join(map(str, matches)) if matches else self._near(run_id)
             raise UsageError(f"run {text!r} {what}")
         return matches[0]
+
+    def _near(self, run_id: str) -> str:
+        """That a run is not here, and what may have been meant: those that begin so, or where to look."""
+        begun = sorted(folder.name for folder in self.root.glob(f"*/{file_name(run_id) or '-'}*/"))[:5]
+        meant = f"do you mean {', '.join(begun)}?" if begun else "`scrimmage status` shows those under way"
+        return f"is not in the archive ({self.root}); {meant}"
 
     def update(self, ref: RunRef, card: Scorecard) -> ArchivedRun:
         """Write scores that arrived later into an archived run, and read it back."""

@@ -75,7 +75,7 @@ def _runs(
                 here=state.status,
                 there=platforms.say(state),
                 tasks=f"{submitted}/{sum(state.counts.values())} submitted",
-                seconds_left=state.seconds_left,
+                seconds_left=None if state.status.final else state.seconds_left,
                 plan=_plan(state, tended),
             )
         )
@@ -208,7 +208,7 @@ def resume_all(local: LocalPool, console: Console, say: Callable[[str], None], p
                 ref = FinalRun(pool, with_finals(platform), opening.request).under_way()
             else:
                 ref = settle(pool, platform, opening)
-            say(f"{opening.request_id} is {ref or 'given up: no run was opened'}")
+            say(f"{ref} was being opened" if ref else f"{opening.request_id} is given up: no run was opened")
         flying = [state.ref for state in pool.ledger.runs() if not state.status.final]
         if flying:
             local.staff()

@@ -146,6 +146,8 @@ def hand_out(pool: Pool) -> None:
 def _enter(pool: Pool, run: Run, request_id: str, request: RunRequest, view: RunView | None = None) -> None:
     """Store an open run, with what the platform shows of it already, and send its first jobs."""
     shown = {} if view is None else view.tasks
+    if pool.ledger.run(run.ref) is None:  # whatever was called, no journal here knows of it
+        pool.journal.lose(run.ref, [name for name, task in shown.items() if task.tool_calls])
     pool.ledger.opened(
         request_id,
         run,

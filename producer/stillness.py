@@ -13,6 +13,9 @@ from shared.pool.pool import Pool
 
 STILL_SECONDS = 15.0
 
+_FORWARD = (TaskStatus.SOLVED, TaskStatus.SUBMITTING, TaskStatus.SUBMITTED, TaskStatus.GAVE_UP)
+"""Where tasks get to. That they are taken up and wait again, asking for this and that, moves nothing."""
+
 
 class Stillness:
     """Notices that runs stand still, and looks for the reason.
@@ -29,8 +32,10 @@ class Stillness:
         self._reason: str | None = None
 
     def look(self, runs: Sequence[RunState]) -> str | None:
-        """The reason, once runs have looked the same for some time; None: they move, or nothing is wrong."""
-        seen = [(state.ref, state.status, state.requests, dict(state.counts)) for state in runs]
+        """The reason, once runs have got nowhere for some time; None: they move, or nothing is wrong."""
+        seen = [
+            (state.ref, state.status, *(state.counts.get(each, 0) for each in _FORWARD)) for state in runs
+        ]
         if seen != self._seen:
             self._seen, self._since, self._reason = seen, self._clock(), None
         elif runs and self._clock() - self._since >= STILL_SECONDS:

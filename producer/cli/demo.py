@@ -45,7 +45,7 @@ def demo(
     from emulators.serve import ArenaEmulator, ModelEmulator
     from producer.archive import Archive
     from producer.cli.play import play_on
-    from producer.cli.scorecard import show
+    from producer.cli.scorecard import show, tell
     from producer.health import require_names
     from producer.local import local_pool
     from producer.sweeps import Sweep
@@ -85,7 +85,10 @@ def demo(
         played = Sweep()
         play_on(local, [request], 1, archive, played)
         say(f"in all   {seconds(time.monotonic() - began)}")
-        show(played, archive, json)
+        if not json:
+            show(played, archive)
+    if json:
+        tell(played)
 
 
 @contextmanager

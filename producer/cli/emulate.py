@@ -14,7 +14,7 @@ from producer.interrupt import Interrupted
 if TYPE_CHECKING:
     from emulators.serve import ArenaEmulator
 
-emulate = typer.Typer(help="The platforms as local servers.", no_args_is_help=True)
+emulate = typer.Typer(no_args_is_help=True)
 
 
 def arena_of_our_own(**options: Any) -> ArenaEmulator:
@@ -26,7 +26,12 @@ def arena_of_our_own(**options: Any) -> ArenaEmulator:
 
 @emulate.callback()
 def _emulators() -> None:
-    """The platforms as local servers: offline, free, graded."""
+    """The platforms as local servers: offline, free, graded.
+
+    Examples:
+      [bold]scrimmage emulate arena[/bold]
+      [bold]scrimmage emulate model --arena-url http://127.0.0.1:8700[/bold]
+    """
 
 
 @emulate.command()

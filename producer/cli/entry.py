@@ -13,5 +13,7 @@ def run() -> None:
     try:
         from producer.cli.main import run as command
     except Interrupted:
+        if "--json" in sys.argv[1:]:  # what `ending` would say, which may not be there yet
+            sys.stdout.write('{"error": "interrupted", "kind": "Interrupted", "exit_code": 130}\n')
         sys.exit(130)
     command()

@@ -93,7 +93,8 @@ def _play(request: RunRequest, confirm: str | None, accept: list[str], *, wait: 
     require_names(settings, [request])
     archive = Archive(settings.archive)
     checks: list[Check] = []
-    with account(json) as played, any_pool(settings, say) as local:
+    told: dict[str, object] = {}
+    with account(json, told) as played, any_pool(settings, say) as local:
         platform = with_finals(registry.create(request.platform, local.settings, local.pool))
         platform.account()
         run = FinalRun(local.pool, platform, request)
@@ -105,7 +106,7 @@ def _play(request: RunRequest, confirm: str | None, accept: list[str], *, wait: 
                 say(f"{ref} is under way: rejoining it")
             else:
                 preflight = Preflight(local.settings, local.pool, platform, request, waits=wait)
-                checks, ref = _begin(run, preflight, confirm, accept, wait=wait)
+                checks, ref = _begin(run, preflight, confirm, accept, told, wait=wait)
             follow(local, [ref], progress, played)
             rows = played.done
     receipts = [path for row in rows if (path := archive.folder(row.ref) / "receipt.txt").exists()]
@@ -125,28 +126,36 @@ def _play(request: RunRequest, confirm: str | None, accept: list[str], *, wait: 
 
 
 def _begin(
-    run: FinalRun, preflight: Preflight, confirm: str | None, accept: list[str], *, wait: bool
+    run: FinalRun,
+    preflight: Preflight,
+    confirm: str | None,
+    accept: list[str],
+    told: dict[str, object],
+    *,
+    wait: bool,
 ) -> tuple[list[Check], RunRef]:
     """From the preflight to a run that has begun: by this start, or by another one that was quicker."""
-    checks, ref = _go_or_join(run, preflight, accept)
+    checks, ref = _go_or_join(run, preflight, accept, told)
     if ref is None:
         _confirm(preflight, confirm)
     if ref is None and wait:
         run.wait_for_window(say)
         _put_right(preflight, accept)
-        checks, ref = _go_or_join(run, preflight, accept)
+        checks, ref = _go_or_join(run, preflight, accept, told)
     return checks, _start(run, preflight) if ref is None else ref
 
 
-def _go_or_join(run: FinalRun, preflight: Preflight, accept: list[str]) -> tuple[list[Check], RunRef | None]:
+def _go_or_join(
+    run: FinalRun, preflight: Preflight, accept: list[str], told: dict[str, object]
+) -> tuple[list[Check], RunRef | None]:
     """The checks, and the run that another start began meanwhile; None: it is this one's to begin."""
     ref = run.under_way()
-    checks = _show(preflight)
+    checks = _show(preflight, told)
     problem = _no_go(checks, accept)
     if ref is None and isinstance(problem, Refused):
         ref = run.under_way()  # "used already" may mean: a moment ago, by a start beside this one
     if ref is None:
-        _answer(problem, checks)
+        _answer(problem)
     return checks, ref
 
 
@@ -157,24 +166,19 @@ def _start(run: FinalRun, preflight: Preflight) -> RunRef:
     return ref
 
 
-def _go(preflight: Preflight, accept: list[str]) -> list[Check]:
-    """Show every line, and go on if all say yes or were accepted."""
-    checks = _show(preflight)
-    _answer(_no_go(checks, accept), checks)
-    return checks
-
-
-def _show(preflight: Preflight) -> list[Check]:
+def _show(preflight: Preflight, told: dict[str, object]) -> list[Check]:
+    """Show every line. ``told`` has them too, for scripts, should this start end early."""
     checks = preflight.run()
+    told.update(preflight=_rows(checks), receipt=None)
     for check in checks:
         say(f"{check.mark:>3}  {check.what:<14} {check.detail}", "red" if check.ok is False else "")
     return checks
 
 
-def _answer(problem: ScrimmageError | None, checks: list[Check]) -> None:
+def _answer(problem: ScrimmageError | None) -> None:
     """Go, or end here with what is wrong."""
     if problem is not None:
-        fail(problem, preflight=_rows(checks), runs=[], receipt=None)
+        raise problem
     say("go", "bold")
 
 
@@ -238,10 +242,14 @@ def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
     seed = secrets.randbelow(2**31)
     (folder / "faults.json").write_text(jsonlib.dumps(faults(seed)))
     say(f"rehearsal: {DEADLINE_SECONDS:.0f} s, faults on (seed {seed}); everything of it is in {folder}")
-    with arena_of_our_own(deadline=DEADLINE_SECONDS, faults=folder / "faults.json") as emulator:
-        here = stage(settings, folder, emulator.url, emulator.key)
-        row, facts, checks = _rehearsed(here, request, accept)
-        passed, detail = judge(row, emulator.books())
+    told: dict[str, object] = {"runs": []}
+    try:
+        with arena_of_our_own(deadline=DEADLINE_SECONDS, faults=folder / "faults.json") as emulator:
+            here = stage(settings, folder, emulator.url, emulator.key)
+            row, facts, checks = _rehearsed(here, request, accept, told)
+            passed, detail = judge(row, emulator.books())
+    except (Interrupted, ScrimmageError) as error:
+        fail(error, **told)
     mark = fingerprint_of(settings, request, facts["solver_fingerprint"], facts["commit"])
     record(passed, detail, mark).keep(settings)
     if passed:
@@ -261,7 +269,7 @@ def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
 
 
 def _rehearsed(
-    here: Settings, request: RunRequest, accept: list[str]
+    here: Settings, request: RunRequest, accept: list[str], told: dict[str, object]
 ) -> tuple[Summary, dict[str, str], list[Check]]:
     from producer.final import FinalRun, with_finals
     from producer.local import local_pool
@@ -274,7 +282,8 @@ def _rehearsed(
     with local_pool(here, say) as local:
         platform = with_finals(registry.create(request.platform, local.settings, local.pool))
         preflight = Preflight(local.settings, local.pool, platform, request, rehearsal=False)
-        checks = _go(preflight, accept)
+        checks = _show(preflight, told)
+        _answer(_no_go(checks, accept))
         ref = _start(FinalRun(local.pool, platform, request), preflight)
         follow(local, [ref], progress, played)
     return played.done[0], preflight.facts, checks

@@ -181,7 +181,12 @@ def _archived(run: str, task: str | None) -> dict[str, Path]:
     from shared.documents.paths import canonical
 
     archive = Archive(Settings.load().archive)
-    ref = archive.find(run)
+    try:
+        ref = archive.find(run)
+    except UsageError as unknown:
+        if task is None:
+            raise UsageError(f"there is no file or folder {run!r}, and {unknown}") from None
+        raise
     manifest = archive.folder(ref) / "manifest.json"
     listed = jsonlib.loads(manifest.read_bytes()) if manifest.exists() else {}
     if task is None or task not in listed:

@@ -68,7 +68,7 @@ def sweep(
     ] = None,
     solver: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Name of a solver; repeatable. [default: baseline]"),
+        typer.Option(metavar="NAME", show_default="baseline", help="Name of a solver; repeatable."),
     ] = None,
     in_flight: Annotated[int, typer.Option("--in-flight", min=1, help="Runs at a time.")] = 4,
     platform: PlatformName = "arena",
@@ -134,7 +134,7 @@ def _checked(seed: int) -> int:
 def _play(requests: list[RunRequest], *, in_flight: int, json: bool) -> None:
     """Play requests of one platform on whatever pool there is, and print what came of them."""
     from producer.archive import Archive
-    from producer.cli.scorecard import account, show
+    from producer.cli.scorecard import account, show, tell
     from producer.health import require_names
     from producer.local import any_pool
 
@@ -142,11 +142,15 @@ def _play(requests: list[RunRequest], *, in_flight: int, json: bool) -> None:
     archive = Archive(settings.archive)
     archive.check()
     require_names(settings, requests)
-    with account(json) as played, any_pool(settings, say) as local:
-        if local.own:
-            say(f"model    {settings.model or 'none: SCRIMMAGE_MODEL is not set, solvers play without'}")
-        play_on(local, requests, in_flight, archive, played)
-        show(played, archive, json)
+    with account(json) as played:
+        with any_pool(settings, say) as local:
+            if local.own:
+                say(f"model    {settings.model or 'none: SCRIMMAGE_MODEL is not set, solvers play without'}")
+            play_on(local, requests, in_flight, archive, played)
+            if not json:
+                show(played, archive)
+        if json:
+            tell(played)
 
 
 def play_on(

@@ -29,9 +29,12 @@ class Role(StrEnum):
 
 def worker(
     role: Annotated[Role, typer.Option(help="What this worker does.")] = Role.BOTH,
-    processes: Annotated[int | None, typer.Option(min=1, help="Processes that solve. [default: 2]")] = None,
+    processes: Annotated[
+        int | None, typer.Option(min=1, show_default="SCRIMMAGE_PROCESSES or 2", help="Processes that solve.")
+    ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=1, help="Solves at a time in each of them. [default: 32]")
+        int | None,
+        typer.Option(min=1, show_default="SCRIMMAGE_THREADS or 32", help="Solves at a time in each of them."),
     ] = None,
 ) -> None:
     """Work on runs until stopped. Needs SCRIMMAGE_REDIS_URL; run it on as many machines as you like.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -34,13 +35,16 @@ def watch(
       [bold]scrimmage watch[/bold]
       [bold]scrimmage watch run_x1Y2z3[/bold]
     """
+    from producer.archive import Archive
     from producer.local import any_pool
     from producer.stillness import Stillness
     from producer.watch import Progress, snapshot
 
-    with any_pool(Settings.load(), _quietly) as local:
+    settings = Settings.load()
+    archive = Archive(settings.archive)
+    with any_pool(settings, _quietly) as local:
         ledger = local.pool.ledger
-        refs = _refs(local.pool, run or ())
+        refs = _refs(local.pool, archive, run or ())
         if not refs:
             say("no run is in flight")
             return
@@ -59,9 +63,9 @@ def watch(
         say("all watched runs are over")
 
 
-def _refs(pool: Pool, names: list[str] | tuple[str, ...]) -> list[RunRef]:
+def _refs(pool: Pool, archive: Archive, names: Sequence[str]) -> list[RunRef]:
     if names:
-        return [pool.ledger.find(name) for name in names]
+        return [_held(pool, archive, name) for name in names]
     return [state.ref for state in pool.ledger.runs() if not state.status.final]
 
 
@@ -97,17 +101,20 @@ def resume(json: Json = False) -> None:
     Example: [bold]scrimmage resume[/bold]
     """
     from producer.archive import Archive
-    from producer.cli.scorecard import account, show
+    from producer.cli.scorecard import account, show, tell
     from producer.local import any_pool
     from producer.recovery import resume_all
 
     settings = Settings.load()
-    with account(json) as played, any_pool(settings, say) as local:
-        resume_all(local, progress, say, played)
-        if not played.total:
-            say("nothing was in flight")
-        if played.total or json:
-            show(played, Archive(settings.archive), json)
+    with account(json) as played:
+        with any_pool(settings, say) as local:
+            resume_all(local, progress, say, played)
+            if not played.total:
+                say("nothing was in flight")
+            elif not json:
+                show(played, Archive(settings.archive))
+        if json:
+            tell(played)
 
 
 def finish(run: RunName, json: Json = False) -> None:
@@ -116,17 +123,21 @@ def finish(run: RunName, json: Json = False) -> None:
     Example: [bold]scrimmage finish run_x1Y2z3[/bold]
     """
     from producer.archive import Archive
-    from producer.cli.scorecard import account, show
+    from producer.cli.scorecard import account, show, tell
     from producer.local import any_pool
     from producer.recovery import finish_now
 
     settings = Settings.load()
     archive = Archive(settings.archive)
-    with account(json) as played, any_pool(settings, say) as local:
-        ref = _held(local.pool, archive, run)
-        local.staff()
-        finish_now(local, ref, progress, played)
-        show(played, archive, json)
+    with account(json) as played:
+        with any_pool(settings, say) as local:
+            ref = _held(local.pool, archive, run)
+            local.staff()
+            finish_now(local, ref, progress, played)
+            if not json:
+                show(played, archive)
+        if json:
+            tell(played)
 
 
 def _held(pool: Pool, archive: Archive, name: str) -> RunRef:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -21,28 +21,41 @@ if TYPE_CHECKING:
     from producer.sweeps import Sweep
 
 
-def show(played: Sweep, archive: Archive, json: bool) -> None:
+def show(played: Sweep, archive: Archive) -> None:
     """Print a sweep that is over. Ends the command with exit code 1 where it is incomplete.
 
     Raises:
         Refused: nothing was played, since the platform said no.
     """
-    if played.refused and not played.done:
-        raise played.refused[0]
-    code = INCOMPLETE if played.incomplete else 0
-    if json:
-        print_json(_known(played), code)
-    else:
-        print_runs(played.done, archive)
-        for problem in (*played.refused, *played.unkept):
-            warn(problem)
+    code = _code(played)
+    print_runs(played.done, archive)
+    for problem in (*played.refused, *played.unkept):
+        warn(problem)
     if code:
         raise typer.Exit(code)
 
 
+def tell(played: Sweep) -> None:
+    """The same for scripts. The last thing that a command does: nothing may come after its one object."""
+    code = _code(played)
+    print_json(_known(played), code)
+    if code:
+        raise typer.Exit(code)
+
+
+def _code(played: Sweep) -> int:
+    if played.refused and not played.done:
+        raise played.refused[0]
+    return INCOMPLETE if played.incomplete else 0
+
+
 @contextmanager
-def account(json: bool) -> Iterator[Sweep]:
-    """What is played in here. If it breaks off, the command ends with what is over and what is in flight."""
+def account(json: bool, beside: Mapping[str, object] | None = None) -> Iterator[Sweep]:
+    """What is played in here. If it breaks off, the command ends with what is over and what is in flight.
+
+    Args:
+        beside: what else scripts get to know then; read at the end.
+    """
     from producer.sweeps import Sweep
 
     played = Sweep()
@@ -56,7 +69,7 @@ def account(json: bool) -> Iterator[Sweep]:
             warn(f"nothing is lost; in flight: {flying}. `scrimmage resume` goes on with them")
         elif played.opening:
             warn("a run may have been opened: `scrimmage resume` looks, and goes on with it")
-        fail(error, **_known(played))
+        fail(error, **_known(played), **(beside or {}))
 
 
 def _known(played: Sweep) -> dict[str, object]:

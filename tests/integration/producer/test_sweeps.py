@@ -13,7 +13,7 @@ from producer.interrupt import Interrupted
 from producer.stillness import STILL_SECONDS, Stillness
 from producer.sweeps import Sweep, play, requests_of
 from shared.errors import Unavailable, Unclear
-from shared.models import Run, RunRequest
+from shared.models import Run, RunRequest, Solution
 from shared.platforms.base import Prepared
 from shared.pool.fleet import Heartbeat
 from shared.pool.pool import Pool
@@ -158,5 +158,9 @@ def test_runs_that_stand_still_say_why(
         assert look() is None
         now[0] = STILL_SECONDS
         assert words in str(look())
-        assert pool.ledger.lease(ref, "t2", "w1", 10.0) is not None
+        held = pool.ledger.lease(ref, "t2", "w1", 10.0)
+        assert held is not None
+        assert words in str(look()), "a task that was taken up has got nowhere yet"
+        pool.ledger.decide(held, Solution(answer=1))
+        pool.ledger.report(held)
         assert look() is None, "it moves again"

@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from producer.archive import Archive
-from producer.cli.scorecard import account, print_rows, show
+from producer.cli.scorecard import account, print_rows, show, tell
 from producer.interrupt import Interrupted
 from producer.summary import Failure, Summary
 from producer.sweeps import Sweep
@@ -44,7 +44,7 @@ def test_where_all_is_refused_stdout_is_left_to_the_error(
     archive: Archive, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(NotAuthorised):
-        show(Sweep(total=1, refused=[NO_KEY]), archive, json=True)
+        tell(Sweep(total=1, refused=[NO_KEY]))
     assert capsys.readouterr().out == ""
 
 
@@ -53,7 +53,7 @@ def test_what_was_refused_or_not_kept_stands_beside_what_was_played(
 ) -> None:
     full = ScrimmageError("the disk is full")
     with pytest.raises(typer.Exit) as ended:
-        show(Sweep(total=2, done=[ROW], refused=[NO_KEY], unkept=[full]), archive, json=True)
+        tell(Sweep(total=2, done=[ROW], refused=[NO_KEY], unkept=[full]))
     told = json.loads(capsys.readouterr().out)
     assert [row["run_id"] for row in told["runs"]] == ["run_1"]
     assert (told["refused"], told["unkept"]) == (["no such key"], ["the disk is full"])
@@ -70,7 +70,7 @@ def test_failures_of_one_reason_are_one_line_and_no_markup(
     ]
     row = ROW.model_copy(update={"tasks_submitted": 0, "failures": tuple(failures)})
     with pytest.raises(typer.Exit):
-        show(Sweep(total=1, done=[row]), archive, json=False)
+        show(Sweep(total=1, done=[row]), archive)
     assert capsys.readouterr().err.splitlines() == [
         "toy:run_1 t01, t03: gave_up, boom [/x] [2J",
         "toy:run_1 t02: queued, not tried",
@@ -79,7 +79,7 @@ def test_failures_of_one_reason_are_one_line_and_no_markup(
 
 def test_several_runs_are_summed_up_by_solver(archive: Archive, capsys: pytest.CaptureFixture[str]) -> None:
     other = ROW.model_copy(update={"run_id": "run_2", "accuracy": 0.7})
-    show(Sweep(total=2, done=[ROW, other]), archive, json=False)
+    show(Sweep(total=2, done=[ROW, other]), archive)
     assert capsys.readouterr().out.splitlines()[-1].split() == ["mine", "2", "0.600", "-"]
 
 

@@ -1,0 +1,57 @@
+"""Commands as a script starts them: one JSON object on stdout, however they end."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import Terminal
+
+
+def test_whoever_is_told_to_stop_after_the_result_prints_one_object(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    (tmp_path / ".scrimmage").mkdir()
+    with (tmp_path / ".scrimmage" / "joined").open("a") as joined:
+        fcntl.flock(joined, fcntl.LOCK_SH)  # as a command does that plays on this one's pool
+        running = terminal.start("resume", "--json")
+        running.wait_for_text("another command still plays on this pool")
+        ended = running.interrupt()
+    assert ended.code == 130, ended.err
+    assert json.loads(ended.out) == {
+        "runs": [], "in_flight": [], "refused": [], "unkept": [],
+        "error": "interrupted", "kind": "Interrupted", "exit_code": 130,
+    }  # fmt: skip
+
+
+def test_no_go_comes_with_the_preflight_that_says_so(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, SCRIMMAGE_PROCESSES="1", SCRIMMAGE_THREADS="4")
+    ended = terminal.run("final", "--rehearse", "--json")
+    assert ended.code == 2, ended.err
+    assert ended.json["kind"] == "SettingsError"
+    assert "working tree" in ended.json["error"]
+    said = {check["what"]: check["ok"] for check in ended.json["preflight"]}
+    assert (said["account"], said["working tree"]) == (True, False)
+    assert (ended.json["runs"], ended.json["receipt"]) == ([], None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("show", "run_x1"), "do you mean run_x1Y2z3?"),
+        (("show", "another"), "`scrimmage status` shows those under way"),
+        (("inspect", "./nothing"), "there is no file or folder './nothing'"),
+        (("watch", "run_x1Y2z3"), "is over already: `scrimmage show run_x1Y2z3`"),
+    ],
+)
+def test_a_name_that_leads_nowhere_says_what_may_be_meant(
+    tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:
+    folder = tmp_path / "archive" / "arena" / "run_x1Y2z3"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text('{"ref": "arena:run_x1Y2z3"}')
+    ended = Terminal(tmp_path).run(*arguments)
+    assert ended.code == 2
+    assert words in ended.err
