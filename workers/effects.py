@@ -89,11 +89,10 @@ class Effects:
         shown = self._calls_shown()
         if entry is not None and (why := _arrived(entry, shown)):
             return EffectResult(position=position, effect=effect, ok=None, error=why)
-        if entry is None and shown is not None and shown > self._most_calls_known():
+        if entry is None and self._journal_was_lost(shown):
             log.error("journal_lost", run=str(self.lease.ref), task=self.lease.task_id, shown=shown)
-            why = (
-                f"the platform shows {shown} tool calls, more than the journal knows: it may be done already"
-            )
+            why = f"the platform showed tool calls of which the journal knows nothing ({shown} by now): "
+            why += "it may be done already"
             return _held_back(position, effect, JOURNAL_LOST, why)
         return self._call(position, effect, shown)
 
@@ -115,6 +114,11 @@ class Effects:
         view = self.platform.look(self.lease.run, self.deadline)
         task = view.tasks.get(self.lease.task_id)
         return task.tool_calls if task else None
+
+    def _journal_was_lost(self, shown: int | None) -> bool:
+        """True where calls were made of which nothing is known: before this journal, or past it."""
+        lost = self.journal.lost(self.lease.ref, self.lease.task_id)
+        return lost or (shown is not None and shown > self._most_calls_known())
 
     def _most_calls_known(self) -> int:
         """The most tool calls that the journal can account for: a call that only reads may be repeated."""

@@ -8,6 +8,7 @@ the task over finds an intent without a result, and looks at the platform before
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -15,6 +16,8 @@ from shared.models import Effect, EffectResult, RunRef
 from shared.pool import keys
 from shared.pool.ledger import Lease
 from shared.pool.ledger.scripts import Scripts, micros
+
+_LOST = "lost"
 
 
 @dataclass(frozen=True)
@@ -54,9 +57,21 @@ class Journal(Scripts):
         """
         calls = 0
         for position, value in self._of_task(ref, task_id).items():
+            if position == _LOST:
+                continue
             entry = _entry(int(position), value) if position.isdecimal() else None
             calls += not (entry and entry.result and entry.result.refused_by)
         return calls
+
+    def lose(self, ref: RunRef, task_ids: Iterable[str]) -> None:
+        """Note that calls of these tasks were made of which nothing is known here any more."""
+        marks: dict[Any, Any] = {f"{task_id}/{_LOST}": "" for task_id in task_ids}
+        if marks:
+            self._patient.do(lambda client: client.hset(keys.journal(ref), mapping=marks))
+
+    def lost(self, ref: RunRef, task_id: str) -> bool:
+        """True where nobody knows what was done for the task before."""
+        return _LOST in self._of_task(ref, task_id)
 
     def intend(
         self,

@@ -19,7 +19,8 @@ key                      type    owner        what it holds; how it ends
 ``run:REF:unsent``       zset    ledger       ids of queued tasks without a job, by rank; with the run
 ``run:REF:events``       stream  ledger       narration of transitions; with the run
 ``run:REF:journal``      hash    journal      TASK/POSITION → intent or result of an effect,
-                                              TASK/read:TOKEN of other calls; with the run
+                                              TASK/read:TOKEN of other calls, TASK/lost where earlier
+                                              ones are not known; with the run
 ``run:REF:spend``        hash    spend        model calls and what is committed by task and in all, micro-
                                               dollars; with the run
 ``run:REF:transcripts``  hash    transcript   task id → compressed JSON lines; with the run
