@@ -28,6 +28,13 @@ from workers.guard.hard_rules import HardRules
 
 DRAFTS = "/drafts/"
 
+_WORDS = frozenset({"subject", "body", "content", "text"})
+"""Arguments that hold what is said, not to whom or where."""
+
+_WRITES = re.compile(r"write|save|upload|draft", re.IGNORECASE)
+_MAILS = re.compile(r"mail|message|send|notify", re.IGNORECASE)
+"""Names of tools: the platform's list may call their arguments otherwise than ``path`` and ``to``."""
+
 _PERSONAL = {
     "a telephone number": re.compile(r"(?<![\w-])\+\d{1,3}[ /-]?\(?\d[\d ()/-]{6,}\d"),
     "an account number": re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,7}(?: ?[A-Z0-9]{1,4})?\b"),
@@ -59,12 +66,8 @@ class Guard:
     def check(self, effect: Effect) -> Verdict:
         """May this effect leave? The first rule that says no decides."""
         rules = self.known
-        if "path" in effect.args:
-            verdict = _file(effect, rules)
-        elif "to" in effect.args:
-            verdict = _mail(effect, rules)
-        else:
-            verdict = _operations(effect, rules)
+        verdicts = [judge(effect, rules) for judge in _judges(effect)]
+        verdict = next((verdict for verdict in verdicts if not verdict.allowed), verdicts[0])
         return replace(verdict, source=rules.lines.get(verdict.rule))
 
     def denies(self, rule: str, reason: str) -> Verdict:
@@ -77,8 +80,18 @@ class Guard:
         return self.rules()
 
 
+def _judges(effect: Effect) -> list[Callable[[Effect, HardRules], Verdict]]:
+    """All that an effect is, by its tool's name and by its arguments: one that looks harmless hides none."""
+    judges: list[Callable[[Effect, HardRules], Verdict]] = []
+    if "path" in effect.args or _WRITES.search(effect.tool):
+        judges.append(_file)
+    if "to" in effect.args or _MAILS.search(effect.tool) or ADDRESS.fullmatch(_recipients(effect).strip()):
+        judges.append(_mail)
+    return [*judges, _operations]
+
+
 def _file(effect: Effect, rules: HardRules) -> Verdict:
-    path = effect.args["path"]
+    path = effect.args.get("path", effect.args.get("file"))
     if not isinstance(path, str) or not path.startswith(DRAFTS) or posixpath.normpath(path) != path:
         return Verdict(
             False, "write-only-under-drafts", f"files are written under {DRAFTS} alone, not {path!r:.80}"
@@ -89,11 +102,11 @@ def _file(effect: Effect, rules: HardRules) -> Verdict:
 
 
 def _mail(effect: Effect, rules: HardRules) -> Verdict:
-    to = effect.args["to"]
-    recipients = " ".join(map(str, to)) if isinstance(to, list) else str(to)
-    domains = {match.group(1).lower() for match in ADDRESS.finditer(recipients)}
-    if not domains:
-        return Verdict(False, "recipient-is-an-address", f"no e-mail address in {recipients!r:.80}")
+    recipients = _recipients(effect)
+    addresses = [*ADDRESS.finditer(recipients)]
+    if not addresses or recipients.count("@") != len(addresses) or not all(map(_ends, addresses)):
+        return Verdict(False, "recipient-is-an-address", f"not e-mail addresses alone: {recipients!r:.80}")
+    domains = {address.group(1).lower() for address in addresses}
     outside = {domain for domain in domains if not _vouched_for(domain, rules)}
     if outside and rules.mail_domains is not None:
         return Verdict(
@@ -102,6 +115,17 @@ def _mail(effect: Effect, rules: HardRules) -> Verdict:
     if (outside or rules.personal_stays) and (what := _personal(effect, rules, recipients)):
         return Verdict(False, "personal-data-stays", f"{what} in a message to {recipients:.80}")
     return Verdict(True, "recipient-domain")
+
+
+def _ends(address: re.Match[str]) -> bool:
+    """True where the domain ends with what was understood of it: more letters would make it another."""
+    return address.string[address.end() : address.end() + 1] in {"", *" ,;>\"')"}
+
+
+def _recipients(effect: Effect) -> str:
+    """Every argument of a message but its text: whoever stands in one of them may get it."""
+    named = [value for name, value in effect.args.items() if name not in _WORDS]
+    return " ".join(str(one) for value in named for one in (value if isinstance(value, list) else [value]))
 
 
 def _operations(effect: Effect, rules: HardRules) -> Verdict:
@@ -127,8 +151,7 @@ def _vouched_for(domain: str, rules: HardRules) -> bool:
 
 def _personal(effect: Effect, rules: HardRules, recipients: str) -> str | None:
     """Names the kind of personal data in an outgoing text, None where there is none."""
-    for name in ("subject", "body", "content"):
-        text = str(effect.args.get(name, ""))
+    for text in map(str, effect.args.values()):
         for match in ADDRESS.finditer(text):
             if match.group() not in recipients and not _vouched_for(match.group(1).lower(), rules):
                 return "a private e-mail address"

@@ -35,8 +35,49 @@ def test_mail_leaves_only_for_the_domains_of_the_operator():
         assert verdict.rule == "recipient-domain"
 
 
-def test_a_message_without_an_address_does_not_leave():
-    assert Guard(lambda: INSIDE).check(mail("everyone")).rule == "recipient-is-an-address"
+@pytest.mark.parametrize(
+    "to",
+    [
+        "everyone",
+        "eve@localhost",
+        "ana@inside.test, eve@mäiler.test",
+        "ana@inside.testä.test",
+        "ana@inside.test; eve@[192.0.2.1]",
+        "eve@outside.test@inside.test",
+    ],
+)
+def test_a_message_leaves_only_for_addresses_that_are_understood(to):
+    assert Guard(lambda: INSIDE).check(mail(to)).rule == "recipient-is-an-address"
+
+
+@pytest.mark.parametrize(
+    "to", ["Ana <ana@inside.test>", "ana@inside.test; bo@inside.test", "(ana@inside.test)"]
+)
+def test_addresses_may_be_written_as_people_write_them(to):
+    assert Guard(lambda: INSIDE).check(mail(to)).allowed
+
+
+@pytest.mark.parametrize(
+    ("args", "rule"),
+    [
+        ({"to": "ana@outside.test", "body": "x", "path": "/drafts/a.md"}, "recipient-domain"),
+        ({"to": "ana@inside.test", "cc": "b@outside.test", "body": "x"}, "recipient-domain"),
+        ({"to": "ana@inside.test", "bcc": ["b@outside.test"], "body": "x"}, "recipient-domain"),
+        ({"recipient": "ana@outside.test", "body": "x"}, "recipient-domain"),
+        ({"body": "x"}, "recipient-is-an-address"),
+        ({"to": "ana@inside.test", "body": "x", "path": "/AGENTS.md"}, "write-only-under-drafts"),
+    ],
+)
+def test_no_other_argument_hides_a_recipient_or_a_path(args, rule):
+    verdict = Guard(lambda: INSIDE).check(Effect(tool="send_message", args=args))
+    assert (verdict.allowed, verdict.rule) == (False, rule)
+
+
+def test_a_tool_of_another_name_is_known_by_what_it_is_given():
+    relay = Effect(tool="relay", args={"whom": "ana@outside.test", "text": "x"})
+    assert Guard(lambda: INSIDE).check(relay).rule == "recipient-domain"
+    assert Guard().check(Effect(tool="save", args={"file": "/etc/a"})).rule == "write-only-under-drafts"
+    assert Guard().check(Effect(tool="save", args={"file": "/drafts/a"})).allowed
 
 
 @pytest.mark.parametrize(
