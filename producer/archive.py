@@ -24,6 +24,7 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 from urllib.parse import quote
 
@@ -202,6 +203,6 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}")  # runs that end together share files
     aside.write_bytes(data)
     aside.replace(path)
