@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from hashlib import sha256
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue, ValidationError
@@ -106,7 +107,9 @@ class Asking:
             raise
         except ComeBack as wish:
             raise _checked_wish(wish) from None
-        except (Exception, SystemExit) as error:
+        except BaseException as error:  # an asyncio.CancelledError, say, would end the process for all
+            if isinstance(error, KeyboardInterrupt) and current_thread() is main_thread():
+                raise  # Ctrl-C, under a pool of Celery's that solves there
             if (cause := _infrastructure(error)) is not None:
                 raise cause from error
             self._transcript.failure("solver_raised", error)
