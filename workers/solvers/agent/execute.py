@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -15,6 +14,7 @@ from shared.errors import ToolError
 from shared.models import Effect, Source
 from shared.workspace.workspace import Workspace
 from workers.context import Tools
+from workers.solvers.agent.evidence import of_result, of_rows
 from workers.solvers.agent.form import shaped
 from workers.solvers.agent.patterns import captures
 from workers.solvers.agent.plan import (
@@ -32,8 +32,6 @@ from workers.solvers.agent.results import Results
 MOST_ROWS = 2000
 MOST_BYTES = 200_000
 """Of an answer, or of an effect's arguments."""
-
-_PLACES = ("path", "line", "record", "sheet", "row")
 
 
 class StepFailed(Exception):
@@ -156,7 +154,7 @@ class Execution:
         query = self._results.sql(step.query)
         result = self._means.workspace.sql(query, limit=MOST_ROWS, aliases=aliases)
         if step.cite is not None:
-            for source in _sources(result, ends=step.cite == "ends"):
+            for source in of_rows(result, ends=step.cite == "ends"):
                 self._cite(source)
         if not result.rows and step.shape != "none":
             self._note_empty(step.name, step.query)
@@ -187,7 +185,7 @@ class Execution:
         assert isinstance(args, dict)
         result = self._means.tools.call(step.tool, **args)
         if step.cite:
-            for source in _places(result):
+            for source in of_result(result):
                 self._cite(source)
         if not step.take:
             return result
@@ -268,45 +266,3 @@ def _taken(result: SqlResult, shape: str) -> JsonValue:
     if not records:
         return None
     return result.rows[0][0] if shape == "value" else records[0]
-
-
-def _sources(result: SqlResult, *, ends: bool) -> Iterator[Source]:
-    """Where the rows came from: as their place columns say, else as the query was followed."""
-    numbers = range(len(result.rows))
-    chosen = sorted({numbers[0], numbers[-1]}) if ends and numbers else numbers
-    suffixes = [s for s in ("", "_2", "_3") if f"_path{s}" in result.columns]
-    for number in chosen:
-        row = dict(zip(result.columns, result.rows[number], strict=True))
-        for suffix in suffixes:
-            place = {key: row.get(f"_{key}{suffix}") for key in _PLACES}
-            if place["path"] is not None:
-                yield _source(place)
-        if not suffixes and result.sources:
-            yield from result.sources[number]
-
-
-def _source(place: Mapping[str, Any]) -> Source:
-    record = place["record"]
-    return Source(
-        path=str(place["path"]),
-        line=place["line"],
-        record=None if record is None else str(record),
-        sheet=place["sheet"],
-        row=place["row"],
-    )
-
-
-def _places(result: JsonValue) -> Iterator[Source]:
-    """Every place that a tool's result names: a file, and a line or record in it."""
-    if isinstance(result, dict):
-        path = result.get("file", result.get("path"))
-        line, record = result.get("line"), result.get("record")
-        if isinstance(path, str) and isinstance(line, int):
-            yield Source(path=path, line=line)
-        elif isinstance(path, str) and isinstance(record, str):
-            yield Source(path=path, record=record)
-        for value in result.values():
-            yield from _places(value)
-    elif isinstance(result, list):
-        for value in result:
-            yield from _places(value)
