@@ -26,7 +26,7 @@ from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
 from shared.settings import Settings
 from shared.workspace.workspace import Workspaces
-from tests.support.desk import LocalPlay, Played
+from tests.support.local_play import LocalPlay, Played
 from workers.solvers.agent import Agent
 from workers.testing import LocalParse
 

@@ -18,7 +18,7 @@ from emulators.model.conduct import Conduct
 from emulators.serve import ModelEmulator
 from shared.pool.pool import Pool
 from shared.workspace.workspace import Workspaces
-from tests.support.desk import LocalPlay, Played
+from tests.support.local_play import LocalPlay, Played
 from tests.support.recording import FIRST_DIFFERENCE, Recording
 from workers.solvers.agent import Agent, Policy
 from workers.testing import LocalParse

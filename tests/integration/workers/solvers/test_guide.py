@@ -11,7 +11,7 @@ import pytest
 
 from emulators.arena.scenario import build
 from emulators.serve import ModelEmulator
-from tests.support.desk import LocalPlay
+from tests.support.local_play import LocalPlay
 from tests.support.supervised import ROOT
 
 EXAMPLES = [("looping", "Looping"), ("careful", "Careful")]

@@ -10,9 +10,9 @@ import pytest
 from shared.deadline import Deadline
 from shared.models import EffectResult, Source, Task
 from shared.workspace.workspace import Workspaces
-from tests.support.desk import LocalParse
 from workers.context import TaskContext
 from workers.solvers.baseline import Baseline
+from workers.testing import LocalParse
 
 AGENTS = """# Rules of the bakery
 
