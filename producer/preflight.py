@@ -132,7 +132,7 @@ class Preflight:
         ours = version("scrimmage")
         others = sorted({beat.version for beat in live} - {ours})
         hosts = len({beat.host for beat in live})
-        detail = f"{len(live)} nodes on {hosts} machines, version {ours}"
+        detail = f"{len(live)} nodes on {hosts} machine{'s' * (hosts != 1)}, version {ours}"
         if others:
             detail = (
                 f"version {ours} here, also {', '.join(others)} among the workers: use one version everywhere"

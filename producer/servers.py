@@ -31,7 +31,11 @@ def check_redis(url: str, setting: str = "SCRIMMAGE_REDIS_URL") -> str:
         Unavailable: it does not answer within seconds.
     """
     where = f"Redis at {address(url)}"
-    with contextlib.closing(connect(url)) as client:
+    try:
+        made = connect(url)
+    except SettingsError as error:
+        raise SettingsError(f"{setting}: {error}") from None
+    with contextlib.closing(made) as client:
         try:
             info: Any = client.info("server")
             client.eval("return 1", 0)

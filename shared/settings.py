@@ -111,20 +111,28 @@ class Settings(BaseSettings):
     @field_validator("arena_url", "a2awire_url", "benchgen_url", "model_url")
     @classmethod
     def _is_an_origin(cls, value: str) -> str:
+        value = value.strip()
         parts = urlsplit(value)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise ValueError("must be an http(s) URL with a host")
+        if parts.port == 0:  # one that is out of range or no number raises by itself
+            raise ValueError("must have a port that can be connected to")
         if parts.username or parts.password:
             raise ValueError("must not carry a user or password")
+        if parts.query or parts.fragment:
+            raise ValueError("must end with its path: no ?query, no #fragment")
         return value.rstrip("/")
 
     @field_validator("arena_key", "a2awire_api_key", "benchgen_token", "model_key", "eval_model_key")
     @classmethod
     def _is_a_key(cls, value: SecretStr | None) -> SecretStr | None:
-        """White space around a key comes from copying it; inside, it and what is not ASCII cannot be sent."""
+        """White space around a key comes from copying it, quotes from files of variables that keep them.
+        Inside, white space and what is not ASCII cannot be sent."""
         if value is None:
             return None
         key = value.get_secret_value().strip()
+        if key[:1] in {"'", '"'} and key.endswith(key[:1]):
+            key = key[1:-1].strip()
         if not key or not key.isascii() or not key.isprintable() or " " in key:
             raise ValueError("is no key: it must be printable ASCII without white space inside")
         return SecretStr(key)

@@ -11,7 +11,7 @@ from pydantic import AliasChoices, SecretStr
 
 from producer.cli.ending import INCOMPLETE
 from producer.cli.options import Json
-from producer.cli.output import print_json, print_text, table
+from producer.cli.output import print_json, print_text, progress, table
 from producer.health import Check, checks
 from shared.settings import Settings, fingerprint, without_secrets
 
@@ -23,7 +23,8 @@ def doctor(json: Json = False) -> None:
     """
     settings = Settings.load()
     rows = [(name, _shown(getattr(settings, name)), origin) for name, origin in _origins(settings)]
-    found: list[Check] = [*_misspelt(), *checks(settings)]
+    with progress.status("asking what the settings lead to"):
+        found: list[Check] = [*_misspelt(), *checks(settings)]
     code = INCOMPLETE if any(check.ok is False for check in found) else 0
     if json:
         print_json(

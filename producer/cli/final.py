@@ -142,7 +142,10 @@ def _begin(
         run.wait_for_window(say)
         _put_right(preflight, accept)
         checks, ref = _go_or_join(run, preflight, accept, told)
-    return checks, _start(run, preflight) if ref is None else ref
+    if ref is None:
+        ref = _start(run, preflight)
+        say(f"{ref} has begun; if this command ends, the same one (or `resume`) goes on with it")
+    return checks, ref
 
 
 def _go_or_join(
@@ -161,9 +164,7 @@ def _go_or_join(
 
 def _start(run: FinalRun, preflight: Preflight) -> RunRef:
     say("starting the final run")
-    ref = run.start(preflight.facts)
-    say(f"{ref} has begun; if this command ends, the same one (or `resume`) goes on with it")
-    return ref
+    return run.start(preflight.facts)
 
 
 def _show(preflight: Preflight, told: dict[str, object]) -> list[Check]:
@@ -285,5 +286,6 @@ def _rehearsed(
         checks = _show(preflight, told)
         _answer(_no_go(checks, accept))
         ref = _start(FinalRun(local.pool, platform, request), preflight)
+        say(f"{ref} has begun")
         follow(local, [ref], progress, played)
     return played.done[0], preflight.facts, checks

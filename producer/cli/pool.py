@@ -14,7 +14,7 @@ import typer
 from producer.cli.options import Flower
 from producer.cli.output import say
 from producer.interrupt import Interrupted
-from shared.errors import SettingsError
+from shared.errors import SettingsError, UsageError
 from shared.settings import Settings, without_secrets
 
 
@@ -67,9 +67,15 @@ def up(flower: Flower = False) -> None:
 
     Example: [bold]scrimmage up --flower[/bold]
     """
-    from producer.local import local_pool
+    from producer.local import local_pool, running_pool
 
-    with local_pool(Settings.load(), say, flower=flower) as local:
+    settings = Settings.load()
+    if settings.redis_url is None and (running := running_pool(settings)) is not None:
+        raise UsageError(
+            f"a pool is up in this folder already, at {running.redis_url}: other commands use it by "
+            "themselves. SCRIMMAGE_DATA names another folder for a second one"
+        )
+    with local_pool(settings, say, flower=flower) as local:
         say(f"ready    export SCRIMMAGE_REDIS_URL={without_secrets(local.settings.redis_url or '')}")
         say("         Ctrl-C stops it; nothing is lost")
         with suppress(Interrupted):

@@ -81,7 +81,7 @@ def status(json: Json = False) -> None:
     from producer.local import any_pool
     from producer.recovery import situation
 
-    with any_pool(Settings.load(), _quietly) as local:
+    with any_pool(Settings.load(), _quietly) as local, progress.status("asking the platforms"):
         rows = situation(local.settings, local.pool)
     if json:
         print_json({"runs": [row.model_dump(mode="json") for row in rows]})
@@ -168,7 +168,8 @@ def refresh(run: RunName, json: Json = False) -> None:
     ref = archive.find(run)
     with any_pool(settings, _quietly) as local:
         platform = registry.create(ref.platform, local.settings, local.pool)
-        row = refreshed(archive, platform, ref, Deadline.after(_REFRESH_SECONDS))
+        with progress.status(f"asking {ref.platform}"):
+            row = refreshed(archive, platform, ref, Deadline.after(_REFRESH_SECONDS))
     if json:
         print_json({"runs": [row.model_dump(mode="json")]})
     else:

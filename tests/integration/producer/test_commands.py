@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from producer.local import announced, local_pool
+from shared.settings import Settings
 from tests.support.command import Terminal
 
 
@@ -55,3 +57,11 @@ def test_a_name_that_leads_nowhere_says_what_may_be_meant(
     ended = Terminal(tmp_path).run(*arguments)
     assert ended.code == 2
     assert words in ended.err
+
+
+def test_a_second_pool_in_one_folder_is_told_of_the_first(tmp_path: Path) -> None:
+    settings = Settings.load(_env_file=None, redis_url=None, data=tmp_path / ".scrimmage")
+    with local_pool(settings, lambda _: None, workers=False) as local, announced(local.settings):
+        ended = Terminal(tmp_path).run("up")
+    assert ended.code == 2
+    assert f"a pool is up in this folder already, at {local.settings.redis_url}" in ended.err

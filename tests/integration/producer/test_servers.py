@@ -99,3 +99,9 @@ def test_a_server_without_scripts_or_with_another_password_is_turned_away(server
     assert "wrong-one" not in str(refused.value)
     with pytest.raises(SettingsError, match="cannot be used: DB index is out of range"):
         check_redis(f"redis://127.0.0.1:{port}/99")
+
+
+@pytest.mark.parametrize("url", ["127.0.0.1:6379", "http://host", "redis://host:99999/0"])
+def test_what_can_be_no_redis_url_is_told_with_the_setting(url: str) -> None:
+    with pytest.raises(SettingsError, match="SCRIMMAGE_REDIS_URL: "):
+        check_redis(url)

@@ -61,15 +61,17 @@ def test_a_url_is_shown_without_its_passwords(url: str, shown: str) -> None:
     assert without_secrets(url) == shown
 
 
-@pytest.mark.parametrize("value", ["arena_x\n", "  arena_x", "arena_x\r\n"])
-def test_white_space_around_a_key_is_left_out(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("value", ["arena_x\n", "  arena_x", "arena_x\r\n", '"arena_x"', "'arena_x' "])
+def test_white_space_and_quotes_around_a_key_are_left_out(
+    value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SCRIMMAGE_ARENA_KEY", value)
     key = Settings.load(_env_file=None).arena_key
     assert key is not None
     assert key.get_secret_value() == "arena_x"
 
 
-@pytest.mark.parametrize("value", ["arena_x\narena_y", "arena_x y", "arena_ä", " "])
+@pytest.mark.parametrize("value", ["arena_x\narena_y", "arena_x y", "arena_ä", " ", '""'])
 def test_what_can_be_no_key_is_named_and_not_shown(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARENA_API_KEY", value)
     with pytest.raises(SettingsError, match="SCRIMMAGE_ARENA_KEY: is no key") as wrong:
@@ -90,3 +92,26 @@ def test_a_dotenv_file_that_cannot_be_read_is_an_error(text: bytes, words: str, 
     with pytest.raises(SettingsError, match=words) as wrong:
         Settings.load(_env_file=tmp_path / ".env")
     assert "arena_secret" not in str(wrong.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("127.0.0.1:8700/api/v1", r"must be an http\(s\) URL with a host"),
+        ("http://arena:99999/api/v1", "Port out of range"),
+        ("http://arena:0/api/v1", "must have a port that can be connected to"),
+        ("http://arena/api/v1?key=x", r"no \?query"),
+        ("http://me:secret@arena/api/v1", "must not carry a user or password"),
+    ],
+)
+def test_what_can_be_no_url_of_a_platform_is_named(
+    value: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCRIMMAGE_ARENA_URL", value)
+    with pytest.raises(SettingsError, match=f"SCRIMMAGE_ARENA_URL: .*{words}"):
+        Settings.load(_env_file=None)
+
+
+def test_a_url_is_taken_without_what_copying_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCRIMMAGE_ARENA_URL", " http://arena/api/v1/\n")
+    assert Settings.load(_env_file=None).arena_url == "http://arena/api/v1"
