@@ -8,6 +8,9 @@ from typing import NamedTuple
 from shared.documents.document import PLAIN, Detail, Part, Value, shown
 from shared.documents.formats.columns import MAX_COLUMNS
 
+MAX_CELLS = 1_000_000
+"""Cells of all sheets together; a workbook with more is not one that somebody cites rows of."""
+
 
 class Area(NamedTuple):
     """A rectangle of cells, 1-based, both ends included."""

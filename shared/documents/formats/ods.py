@@ -15,7 +15,7 @@ from datetime import date, datetime, time, timedelta
 from shared.documents.document import NOT_CALCULATED, PLAIN, Detail, Document, Fault, Part, Value, shown
 from shared.documents.formats.columns import MAX_COLUMNS
 from shared.documents.formats.container import Element
-from shared.documents.formats.grid import Area, Sheet
+from shared.documents.formats.grid import MAX_CELLS, Area, Sheet
 from shared.documents.formats.numbers import whole
 from shared.documents.formats.odf import (
     OFFICE,
@@ -31,7 +31,6 @@ from shared.documents.formats.odf import (
 from shared.documents.formats.sheets import workbook
 from shared.errors import Unreadable
 
-MAX_CELLS = 1_000_000
 MAX_REPEATED_ROWS = 10_000
 """Rows that one repeated row is expanded to; what is left out is named among the problems."""
 

@@ -17,13 +17,11 @@ from openpyxl.styles.numbers import BUILTIN_FORMATS
 from shared.documents.document import NOT_CALCULATED, PLAIN, Detail, Document, Fault, Part, Value
 from shared.documents.formats import numbers
 from shared.documents.formats.container import Container, Element
-from shared.documents.formats.grid import Area, Sheet, address
+from shared.documents.formats.grid import MAX_CELLS, Area, Sheet, address
 from shared.documents.formats.ooxml import children, drawn_paragraphs, local, metadata, within
 from shared.documents.formats.sheets import workbook
 from shared.errors import Unreadable
 
-MAX_CELLS = 1_000_000
-"""Cells of all sheets together; a workbook with more is not one that somebody cites rows of."""
 MAX_TRANSLATED = 5_000
 """Shared formulas that are spelled out per sheet; further ones name the cell that they are shared from."""
 
