@@ -11,8 +11,8 @@ from shared.documents.document import Value
 MAX_COLUMNS = 1000
 """A table that is wider is no table that anybody asks about; the text stays in the blocks."""
 
-
 MAX_CELLS = 2_000_000
+"""Of one table, the empty ones included."""
 
 
 def columns_for(rows: int) -> int:
