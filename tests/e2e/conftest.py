@@ -12,6 +12,7 @@ import pytest
 from emulators.serve import ArenaEmulator
 from tests.support import toy_platform, toy_solvers
 from tests.support.command import Terminal
+from tests.support.emulated import ArenaHere
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ SOLVERS = (
 )
 
 
-def terminal_for(folder: Path, emulator: ArenaEmulator, **variables: str) -> Terminal:
+def terminal_for(folder: Path, emulator: ArenaEmulator | ArenaHere, **variables: str) -> Terminal:
     return Terminal(
         folder,
         SCRIMMAGE_ARENA_URL=emulator.url,
@@ -46,7 +47,8 @@ def terminal_for(folder: Path, emulator: ArenaEmulator, **variables: str) -> Ter
 @pytest.fixture(scope="module")
 def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
     with ArenaEmulator.start() as emulator:
-        terminal = terminal_for(tmp_path_factory.mktemp("playground"), emulator)
+        folder = tmp_path_factory.mktemp("playground")
+        terminal = terminal_for(folder, emulator, TOY_GATE=str(folder / "gate"))
         up = terminal.start("up", "--flower")
         try:
             said = up.wait_for_text("ready")

@@ -9,9 +9,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from emulators.serve import ArenaEmulator
 from shared.pool.server import RedisServer
 from tests.e2e.test_resume import ACCEPTED, account, assert_each_once, submits, terminal_for
+from tests.support.emulated import ArenaHere
 from tests.support.playing import wait_for
 
 
@@ -34,7 +34,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_what_the_platform_does_not_allow_is_a_no_go_that_starts_nothing(
     tmp_path: Path, redis: str, window: str, line: str, words: str
 ) -> None:
-    with ArenaEmulator.start(window=window) as emulator:
+    with ArenaHere(window=window) as emulator:
         terminal = terminal_for(tmp_path, emulator, SCRIMMAGE_REDIS_URL=redis)
         ended = terminal.run("final", "--json", *ACCEPTED)
         assert ended.code == 3, ended.err
@@ -45,7 +45,7 @@ def test_what_the_platform_does_not_allow_is_a_no_go_that_starts_nothing(
 
 
 def test_a_final_run_that_was_used_is_a_no_go(tmp_path: Path, redis: str) -> None:
-    with ArenaEmulator.start() as emulator:
+    with ArenaHere() as emulator:
         _play_by_hand(emulator)
         terminal = terminal_for(tmp_path, emulator, SCRIMMAGE_REDIS_URL=redis)
         ended = terminal.run("final", *ACCEPTED)
@@ -54,7 +54,7 @@ def test_a_final_run_that_was_used_is_a_no_go(tmp_path: Path, redis: str) -> Non
 
 
 def test_each_line_that_is_wrong_here_is_named_and_nothing_starts(tmp_path: Path, redis: str) -> None:
-    with ArenaEmulator.start() as emulator:
+    with ArenaHere() as emulator:
         terminal = terminal_for(
             tmp_path, emulator, SCRIMMAGE_REDIS_URL=redis, SCRIMMAGE_MODEL="m", SCRIMMAGE_MODEL_KEY="dev-key"
         )
@@ -73,7 +73,7 @@ def test_each_line_that_is_wrong_here_is_named_and_nothing_starts(tmp_path: Path
 
 @pytest.mark.optin  # half a minute; starts at the same time are in tests/integration/producer/test_final.py
 def test_two_starts_that_wait_for_the_window_play_one_run(tmp_path: Path) -> None:
-    with ArenaEmulator.start(window="15..4000") as emulator:
+    with ArenaHere(window="15..4000") as emulator:
         terminal = terminal_for(tmp_path, emulator)
         up = terminal.start("up")
         try:
@@ -101,7 +101,7 @@ def test_two_starts_that_wait_for_the_window_play_one_run(tmp_path: Path) -> Non
 @pytest.mark.optin  # it takes the whole of its deadline
 def test_a_killed_final_is_rejoined_and_sealed_before_its_deadline(tmp_path: Path) -> None:
     """Ten tasks never get an answer in time: the others are handed in, and the run is closed by us."""
-    with ArenaEmulator.start(deadline=45) as emulator:
+    with ArenaHere(deadline=45) as emulator:
         terminal = terminal_for(tmp_path, emulator)
         first = terminal.start("final", "--solver", "reluctant", *ACCEPTED)
         first.wait_for_text("has begun")
@@ -122,7 +122,7 @@ def test_a_killed_final_is_rejoined_and_sealed_before_its_deadline(tmp_path: Pat
 @pytest.mark.optin
 @pytest.mark.timeout(400)
 def test_a_rehearsal_passes_and_is_what_preflight_asks_for(tmp_path: Path) -> None:
-    with ArenaEmulator.start() as emulator:
+    with ArenaHere() as emulator:
         terminal = terminal_for(tmp_path, emulator)
         rehearsed = terminal.run(
             "final", "--rehearse", "--solver", "careful", "--accept", "working tree", "--json", seconds=300
@@ -145,18 +145,18 @@ def _check(out: str, what: str) -> dict[str, object]:
     return next(check for check in _preflight(out) if check["what"] == what)
 
 
-def _client(emulator: ArenaEmulator) -> httpx.Client:
+def _client(emulator: ArenaHere) -> httpx.Client:
     headers = {"authorization": f"Bearer {emulator.key}"}
     return httpx.Client(base_url=emulator.url, headers=headers, trust_env=False)
 
 
-def _play_by_hand(emulator: ArenaEmulator) -> None:
+def _play_by_hand(emulator: ArenaHere) -> None:
     with _client(emulator) as client:
         run = client.post("/runs", json={"kind": "final"}).json()["run_id"]
         client.post(f"/runs/{run}/finish").raise_for_status()
 
 
-def _runs(emulator: ArenaEmulator) -> list[dict[str, str]]:
+def _runs(emulator: ArenaHere) -> list[dict[str, str]]:
     with _client(emulator) as client:
         found: list[dict[str, str]] = client.get("/runs").json()["runs"]
         return found

@@ -14,9 +14,9 @@ from typing import Self
 
 import pytest
 
-from emulators.serve import ArenaEmulator
 from shared.pool.server import RedisServer
 from tests.e2e.test_resume import account, terminal_for
+from tests.support.emulated import ArenaHere
 
 ACCEPTED = tuple(
     word
@@ -94,17 +94,17 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def emulator() -> Iterator[ArenaEmulator]:
-    with ArenaEmulator.start() as emulator:
+def emulator() -> Iterator[ArenaHere]:
+    with ArenaHere() as emulator:
         yield emulator
 
 
-def sits_down(folder: Path, emulator: ArenaEmulator, redis: str) -> Typist:
+def sits_down(folder: Path, emulator: ArenaHere, redis: str) -> Typist:
     environment = terminal_for(folder, emulator, SCRIMMAGE_REDIS_URL=redis).environment()
     return Typist(folder, environment, "final", *ACCEPTED)
 
 
-def posts(emulator: ArenaEmulator) -> int:
+def posts(emulator: ArenaHere) -> int:
     count: int = account(emulator)["by_endpoint"].get("POST /runs", 0)
     return count
 
@@ -120,7 +120,7 @@ def posts(emulator: ArenaEmulator) -> int:
     ids=["another name", "no name", "Ctrl-D", "Ctrl-C"],
 )
 def test_without_the_right_name_nothing_starts(
-    tmp_path: Path, emulator: ArenaEmulator, redis: str, keys: str, code: int, words: str
+    tmp_path: Path, emulator: ArenaHere, redis: str, keys: str, code: int, words: str
 ) -> None:
     with sits_down(tmp_path, emulator, redis) as typist:
         typist.wait_for("Type the team's name (Team 1) to start it:")
@@ -133,7 +133,7 @@ def test_without_the_right_name_nothing_starts(
 
 def test_the_right_name_starts_it_and_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     with (
-        ArenaEmulator.start() as emulator,
+        ArenaHere() as emulator,
         RedisServer.start(tmp_path / "redis") as redis,
         sits_down(tmp_path / "person", emulator, redis.url) as typist,
     ):

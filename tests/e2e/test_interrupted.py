@@ -8,24 +8,28 @@ from pathlib import Path
 import psutil
 import pytest
 
-from emulators.serve import ArenaEmulator
 from tests.e2e.conftest import terminal_for
 from tests.support.command import Terminal
+from tests.support.emulated import ArenaHere
+
+SMALL = {"SCRIMMAGE_PROCESSES": "1", "SCRIMMAGE_THREADS": "8"}
+TASKS = "tasks=24"
+"""On so few slots they last three seconds at least: time enough to interrupt them."""
 
 
 @pytest.fixture(scope="module")
-def emulator() -> Iterator[ArenaEmulator]:
-    with ArenaEmulator.start() as emulator:
+def emulator() -> Iterator[ArenaHere]:
+    with ArenaHere() as emulator:
         yield emulator
 
 
 @pytest.fixture
-def terminal(tmp_path: Path, emulator: ArenaEmulator) -> Terminal:
-    return terminal_for(tmp_path, emulator)
+def terminal(tmp_path: Path, emulator: ArenaHere) -> Terminal:
+    return terminal_for(tmp_path, emulator, **SMALL)
 
 
 def test_ctrl_c_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -> None:
-    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=100")
+    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", TASKS)
     running.wait_for_text("solved ")
     ended = running.interrupt()
     assert ended.code == 130
@@ -33,13 +37,13 @@ def test_ctrl_c_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -
     resumed = terminal.run("resume", "--json")
     assert resumed.code == 0, resumed.err
     (row,) = resumed.json["runs"]
-    assert (row["status"], row["tasks_submitted"]) == ("finished", 100)
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 24)
 
 
 def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_end(
     terminal: Terminal,
 ) -> None:
-    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", "tasks=100")
+    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", TASKS)
     running.wait_for_text("solved ")
     its_own = psutil.Process(running.process.pid).children(recursive=True)
     assert any("workers.supervise" in process.cmdline() for process in its_own)
@@ -48,13 +52,11 @@ def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_
     resumed = terminal.run("resume", "--json")
     assert resumed.code == 0, resumed.err
     (row,) = resumed.json["runs"]
-    assert (row["status"], row["tasks_submitted"]) == ("finished", 100)
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 24)
 
 
 def test_workers_whose_supervisor_was_killed_are_started_again(terminal: Terminal) -> None:
-    running = terminal.start(
-        "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=100", "--json"
-    )
+    running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", TASKS, "--json")
     running.wait_for_text("solved ")
     (supervisor,) = (
         process
@@ -66,7 +68,7 @@ def test_workers_whose_supervisor_was_killed_are_started_again(terminal: Termina
     assert ended.code == 0, ended.err
     assert "starting them again" in ended.err
     (row,) = ended.json["runs"]
-    assert (row["status"], row["tasks_submitted"]) == ("finished", 100)
+    assert (row["status"], row["tasks_submitted"]) == ("finished", 24)
 
 
 @pytest.mark.parametrize(

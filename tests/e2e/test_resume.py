@@ -12,6 +12,7 @@ import pytest
 from emulators.serve import ArenaEmulator
 from shared.pool.connection import connect
 from tests.support.command import Terminal
+from tests.support.emulated import ArenaHere
 from tests.support.final_solvers import SETTING
 from tests.support.playing import wait_for
 
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.chaos
 ACCEPTED = ("--accept", "rehearsal", "--accept", "working tree", "--confirm", "Team 1")
 
 
-def terminal_for(folder: Path, emulator: ArenaEmulator, **variables: str) -> Terminal:
+def terminal_for(folder: Path, emulator: ArenaEmulator | ArenaHere, **variables: str) -> Terminal:
     return Terminal(
         folder,
         SCRIMMAGE_ARENA_URL=emulator.url,
@@ -31,7 +32,7 @@ def terminal_for(folder: Path, emulator: ArenaEmulator, **variables: str) -> Ter
     )
 
 
-def account(emulator: ArenaEmulator) -> dict[str, Any]:
+def account(emulator: ArenaEmulator | ArenaHere) -> dict[str, Any]:
     page: dict[str, Any] = emulator.books()["accounts"].get("team-1", {})
     return page
 
@@ -41,12 +42,12 @@ def effects(emulator: ArenaEmulator) -> dict[str, int]:
     return found
 
 
-def submits(emulator: ArenaEmulator) -> dict[str, int]:
+def submits(emulator: ArenaEmulator | ArenaHere) -> dict[str, int]:
     found: dict[str, int] = account(emulator).get("submits", {})
     return found
 
 
-def assert_each_once(emulator: ArenaEmulator, tasks: int = 30) -> None:
+def assert_each_once(emulator: ArenaEmulator | ArenaHere, tasks: int = 30) -> None:
     """Every task submitted, none twice, and no effect twice."""
     assert len(submits(emulator)) == tasks
     assert set(submits(emulator).values()) == {1}

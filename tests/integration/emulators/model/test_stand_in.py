@@ -10,20 +10,27 @@ from typing import Any
 import httpx
 import pytest
 
-from emulators.arena.scenario import build
+from emulators.arena.scenario import Scenario
 from emulators.clock import Clock
 from emulators.model.app import PREFIX, ModelApp
 from emulators.model.options import ModelOptions
 from emulators.serve import ArenaEmulator, ModelEmulator
 from emulators.server import ThreadedServer
 from shared.errors import UsageError
+from tests.support.scenarios import build
 from tests.support.scripted import ScriptedServer, reply
 
-SCENARIO = build("hub", 5, 7)
-OTHER = build("hub", 5, 8)
-TASK = SCENARIO.tasks[0]
 PLAN = {"type": "object", "properties": {"outcome": {}, "steps": {}, "answer": {}, "effects": {}}}
 KEY = "sk-stand-in-dev-1"
+
+
+def scenario() -> Scenario:
+    return build("hub", 5, 7)
+
+
+def other() -> Scenario:
+    """The same truth in other words."""
+    return build("hub", 5, 8)
 
 
 class Client:
@@ -66,7 +73,7 @@ def test_it_says_everywhere_that_it_is_a_stand_in(client: Client) -> None:
 
 
 def test_it_serves_the_reference_plan_of_the_task_in_the_prompt(client: Client) -> None:
-    for task in SCENARIO.tasks:
+    for task in scenario().tasks:
         plan = client.plan("\n".join(task.files), f"Plan this:\n{task.instruction}\nBe careful.")
         assert [step["kind"] for step in plan["steps"]] == [step.kind for step in task.reference.steps]
         assert plan["answer"] == task.reference.answer
@@ -74,20 +81,20 @@ def test_it_serves_the_reference_plan_of_the_task_in_the_prompt(client: Client) 
 
 
 def test_of_two_runs_with_the_same_instruction_the_files_tell_which_it_is(client: Client) -> None:
-    shared = {task.instruction for task in SCENARIO.tasks} & {task.instruction for task in OTHER.tasks}
+    shared = {task.instruction for task in scenario().tasks} & {task.instruction for task in other().tasks}
     for instruction in shared:
-        for scenario in (SCENARIO, OTHER):
-            task = next(task for task in scenario.tasks if task.instruction == instruction)
+        for run in (scenario(), other()):
+            task = next(task for task in run.tasks if task.instruction == instruction)
             paths = {step.args.get("path") for step in task.reference.steps}
             plan = client.plan("\n".join(task.files), instruction)
             assert {step.get("path") for step in plan["steps"]} == paths
 
 
 def test_a_new_run_with_the_instruction_of_an_older_one_is_told_apart_from_it() -> None:
-    (instruction,) = {task.instruction for task in SCENARIO.tasks} & {
-        task.instruction for task in OTHER.tasks
+    (instruction,) = {task.instruction for task in scenario().tasks} & {
+        task.instruction for task in other().tasks
     }
-    task = next(task for task in OTHER.tasks if task.instruction == instruction)
+    task = next(task for task in other().tasks if task.instruction == instruction)
     with ScriptedServer() as arena:
         arena.on("POST", "*", forever=reply({}))
         arena.on(
@@ -105,7 +112,7 @@ def test_a_new_run_with_the_instruction_of_an_older_one_is_told_apart_from_it() 
 
 
 def test_it_reads_only_images_that_it_knows(client: Client) -> None:
-    sha256, text = next(iter(SCENARIO.image_texts.items()))
+    sha256, text = next(iter(scenario().image_texts.items()))
 
     def read(data: bytes) -> str:
         url = f"data:image/png;base64,{base64.b64encode(data).decode()}"
@@ -115,7 +122,7 @@ def test_it_reads_only_images_that_it_knows(client: Client) -> None:
         content: str = answer["choices"][0]["message"]["content"]
         return content
 
-    assert read(SCENARIO.blobs[sha256]) == text
+    assert read(scenario().blobs[sha256]) == text
     assert "no such image" in read(b"\x89PNG another")
 
 
@@ -124,12 +131,12 @@ def test_first_plans_go_wrong_at_the_rate_it_was_told_and_second_ones_do_not(cli
 
     def wrong() -> list[str]:
         plans = {
-            task.task_id: client.plan("\n".join(task.files), task.instruction) for task in SCENARIO.tasks
+            task.task_id: client.plan("\n".join(task.files), task.instruction) for task in scenario().tasks
         }
-        right = {task.task_id: [step.args for step in task.reference.steps] for task in SCENARIO.tasks}
+        right = {task.task_id: [step.args for step in task.reference.steps] for task in scenario().tasks}
         return [
             task.task_id
-            for task in SCENARIO.tasks
+            for task in scenario().tasks
             if plans[task.task_id]["answer"] != task.reference.answer
             or [
                 {name: value for name, value in step.items() if name not in {"kind", "name"}}

@@ -8,25 +8,25 @@ from typing import Any
 import pytest
 
 from emulators.model.conduct import Conduct
-from emulators.serve import ModelEmulator
 from shared.pool.pool import Pool
+from tests.support.emulated import ModelHere
 from tests.support.model import SCENARIO, Playing, playing
 
 
 @pytest.fixture(scope="session")
-def shared_stand_in() -> Iterator[ModelEmulator]:
-    with ModelEmulator.start(scenarios=(SCENARIO,)) as emulator:
+def shared_stand_in() -> Iterator[ModelHere]:
+    with ModelHere(scenarios=(SCENARIO,)) as emulator:
         yield emulator
 
 
 @pytest.fixture
-def stand_in(shared_stand_in: ModelEmulator) -> ModelEmulator:
+def stand_in(shared_stand_in: ModelHere) -> ModelHere:
     shared_stand_in.control("conduct", **Conduct().model_dump())
     return shared_stand_in
 
 
 @pytest.fixture
-def play(pool: Pool, stand_in: ModelEmulator) -> Iterator[Callable[..., Playing]]:
+def play(pool: Pool, stand_in: ModelHere) -> Iterator[Callable[..., Playing]]:
     """``play(task_id=…, settings={…}, task_usd=…)``: a leased task whose model is the stand-in."""
     played: list[Playing] = []
 

@@ -17,11 +17,11 @@ from emulators.arena.scenario import build
 from emulators.clock import Clock
 from emulators.model.app import PREFIX, ModelApp
 from emulators.model.options import ModelOptions
-from emulators.serve import ModelEmulator
 from emulators.server import ThreadedServer
 from shared.errors import NotAuthorised, Refused, SettingsError, Unavailable
 from shared.pool.pacing import Pacing
 from shared.settings import fingerprint
+from tests.support.emulated import ModelHere
 from tests.support.model import Playing
 from workers.model import user
 
@@ -98,7 +98,7 @@ def test_a_model_that_nothing_listens_for_is_unavailable_and_costs_nothing(play:
     assert task.pool.spend.totals(task.ref).usd == 0
 
 
-def test_calls_at_a_time_are_cut_to_what_the_endpoint_bears(play: Play, stand_in: ModelEmulator) -> None:
+def test_calls_at_a_time_are_cut_to_what_the_endpoint_bears(play: Play, stand_in: ModelHere) -> None:
     stand_in.control("conduct", most_open=2, slow=0.05)
     tasks = [play(task_id=task_id) for task_id in ("t1", "t2", "t3")]
 

@@ -13,13 +13,14 @@ from statistics import mean
 
 import pytest
 
-from emulators.arena.scenario import Scenario, build
+from emulators.arena.scenario import Scenario
 from emulators.model.conduct import Conduct
-from emulators.serve import ModelEmulator
 from shared.pool.pool import Pool
 from shared.workspace.workspace import Workspaces
+from tests.support.emulated import ModelHere
 from tests.support.local_play import LocalPlay, Played
 from tests.support.recording import FIRST_DIFFERENCE, Recording
+from tests.support.scenarios import build
 from workers.solvers.agent import Agent, Policy
 from workers.testing import LocalParse
 
@@ -28,8 +29,8 @@ FULL = [(theme, seed, 7 * seed + 1) for theme in ("hub", "harbour") for seed in 
 
 
 @pytest.fixture(scope="module")
-def stand_in() -> Iterator[ModelEmulator]:
-    with ModelEmulator.start(scenarios=tuple(f"{t}:{s}:{v}" for t, s, v in SAMPLE)) as emulator:
+def stand_in() -> Iterator[ModelHere]:
+    with ModelHere(scenarios=tuple(f"{t}:{s}:{v}" for t, s, v in SAMPLE)) as emulator:
         yield emulator
 
 
@@ -38,7 +39,7 @@ def workspaces() -> Workspaces:
     return Workspaces(LocalParse(), keep=70)
 
 
-def play(pool: Pool, model: ModelEmulator, scenario: Scenario, workspaces: Workspaces) -> list[Played]:
+def play(pool: Pool, model: ModelHere, scenario: Scenario, workspaces: Workspaces) -> list[Played]:
     with closing(LocalPlay(pool, scenario, Agent(), model.url, workspaces)) as player:
         return list(player.all())
 
@@ -52,7 +53,7 @@ def faults(played: list[Played]) -> list[object]:
 
 
 def test_right_plans_lose_nothing_in_one_call_each_after_one_common_beginning(
-    pool: Pool, stand_in: ModelEmulator, workspaces: Workspaces
+    pool: Pool, stand_in: ModelHere, workspaces: Workspaces
 ) -> None:
     stand_in.control("conduct", **Conduct().model_dump())
     scenario = build(*HARBOUR)
@@ -74,7 +75,7 @@ def test_right_plans_lose_nothing_in_one_call_each_after_one_common_beginning(
 
 
 def test_wrong_first_plans_are_noticed_and_repaired(
-    pool: Pool, stand_in: ModelEmulator, workspaces: Workspaces
+    pool: Pool, stand_in: ModelHere, workspaces: Workspaces
 ) -> None:
     stand_in.control("conduct", **Conduct(wrong=0.2).model_dump())
     played = play(pool, stand_in, build(*HUB), workspaces)
@@ -83,7 +84,7 @@ def test_wrong_first_plans_are_noticed_and_repaired(
 
 
 def test_an_obedient_model_brings_no_forbidden_effect_about(
-    pool: Pool, stand_in: ModelEmulator, workspaces: Workspaces
+    pool: Pool, stand_in: ModelHere, workspaces: Workspaces
 ) -> None:
     stand_in.control("conduct", **Conduct(obedient=True).model_dump())
     played = play(pool, stand_in, build(*HARBOUR), workspaces)
@@ -94,7 +95,7 @@ def test_an_obedient_model_brings_no_forbidden_effect_about(
 
 
 def test_without_a_usable_answer_something_is_submitted_all_the_same(
-    pool: Pool, stand_in: ModelEmulator, workspaces: Workspaces
+    pool: Pool, stand_in: ModelHere, workspaces: Workspaces
 ) -> None:
     stand_in.control("conduct", **Conduct(malformed=1.0).model_dump())
     scenario = build(*HUB)
@@ -106,7 +107,7 @@ def test_without_a_usable_answer_something_is_submitted_all_the_same(
     assert all(task.grade.constraints_ok or not task.done for task in played)
 
 
-def test_an_image_goes_to_the_model_once(pool: Pool, stand_in: ModelEmulator, workspaces: Workspaces) -> None:
+def test_an_image_goes_to_the_model_once(pool: Pool, stand_in: ModelHere, workspaces: Workspaces) -> None:
     stand_in.control("conduct", **Conduct().model_dump())
     scenario = build(*HUB)
     task = next(t for t in scenario.tasks if any(step.kind == "look" for step in t.reference.steps))
@@ -129,7 +130,7 @@ def test_twenty_seeds_of_both_themes(conduct: Conduct, least: float, pool: Pool)
     scores: list[float] = []
     calls: list[int] = []
     for key in FULL:
-        with ModelEmulator.start(scenarios=(":".join(map(str, key)),), conduct=conduct) as model:
+        with ModelHere(scenarios=(":".join(map(str, key)),), conduct=conduct) as model:
             played = play(pool, model, build(*key), Workspaces(LocalParse(), keep=70))
         scores += [task.score for task in played]
         calls += [len(task.calls) for task in played]

@@ -9,9 +9,9 @@ from contextlib import closing
 
 import pytest
 
-from emulators.arena.scenario import build
-from emulators.serve import ModelEmulator
+from tests.support.emulated import ModelHere
 from tests.support.local_play import LocalPlay
+from tests.support.scenarios import build
 from tests.support.supervised import ROOT
 
 EXAMPLES = [("looping", "Looping"), ("careful", "Careful")]
@@ -31,7 +31,7 @@ def module(request, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("module", "name"), EXAMPLES, indirect=["module"])
 def test_the_guide_s_examples_with_a_model_solve_tasks(module, name, pool):
-    with ModelEmulator.start(scenarios=("hub:3:22",)) as model:
+    with ModelHere(scenarios=("hub:3:22",)) as model:
         solver = getattr(module, name)()
         with closing(LocalPlay(pool, build("hub", 3, 22), solver, model.url)) as player:
             played = [player.play(task) for task in player.scenario.tasks[:3]]

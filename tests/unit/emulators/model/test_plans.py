@@ -6,17 +6,20 @@ import json
 
 import pytest
 
-from emulators.arena.scenario import build
 from emulators.arena.scenario.model import Outcome
 from emulators.model import plans
 from emulators.model.knowledge import Known
-
-SCENARIO = build("hub", 5, 7)
-TASKS = [Known(SCENARIO, task) for task in SCENARIO.tasks]
+from tests.support.scenarios import build
 
 
-@pytest.mark.parametrize("known", TASKS, ids=lambda known: known.task.task_id)
-def test_a_plan_is_json_and_leaves_the_scenario_as_it_is(known: Known) -> None:
+def tasks() -> list[Known]:
+    scenario = build("hub", 5, 7)
+    return [Known(scenario, task) for task in scenario.tasks]
+
+
+@pytest.mark.parametrize("number", range(1, 31))
+def test_a_plan_is_json_and_leaves_the_scenario_as_it_is(number: int) -> None:
+    known = tasks()[number - 1]
     before = repr(known.task.reference)
     right = plans.reference(known)
     for plan in (right, plans.obedient(known), *(plans.mistaken(right, draw) for draw in (0, 0.3, 0.6, 0.9))):
@@ -26,7 +29,7 @@ def test_a_plan_is_json_and_leaves_the_scenario_as_it_is(known: Known) -> None:
 
 
 def test_mistakes_differ_from_the_right_plan_and_from_each_other() -> None:
-    known = next(known for known in TASKS if known.task.family == "claimed")
+    known = next(known for known in tasks() if known.task.family == "claimed")
     right = plans.reference(known)
     wrong = [plans.mistaken(right, draw) for draw in (0.0, 0.26, 0.51, 0.76)]
     assert len({json.dumps(plan) for plan in (right, *wrong)}) == 5
@@ -37,7 +40,7 @@ def test_mistakes_differ_from_the_right_plan_and_from_each_other() -> None:
 
 
 def test_an_obedient_plan_does_what_the_data_asks_for() -> None:
-    known = next(known for known in TASKS if known.task.family == "exfiltration")
+    known = next(known for known in tasks() if known.task.family == "exfiltration")
     plan = plans.obedient(known)
     assert plan["outcome"] == Outcome.OK
     tools = {effect["tool"]: effect["args"] for effect in plan["effects"]}

@@ -11,10 +11,11 @@ import pytest
 import python_calamine
 from PIL import Image
 
-from emulators.arena.scenario import Scenario, build
+from emulators.arena.scenario import Scenario
 from emulators.arena.scenario.themes import THEMES
 from shared.models import Source
 from tests.integration.emulators.arena.scenario.independent import raw
+from tests.support.scenarios import build
 
 EACH_THEME = pytest.mark.parametrize("theme", sorted(THEMES))
 
