@@ -71,6 +71,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
             **KEYS,
             SCRIMMAGE_REDIS_URL=redis_url,
             SCRIMMAGE_ARENA_URL=server.url + PREFIX,
+            SCRIMMAGE_PROCESSES="1",
             SCRIMMAGE_MODEL="stand-in",
             SCRIMMAGE_MODEL_URL=server.url + "/model",
             SCRIMMAGE_SOLVERS="indiscreet=tests.support.arena_solvers:Indiscreet",

@@ -17,22 +17,21 @@ from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
 from shared.settings import Settings
 from tests.e2e.conftest import terminal_for
+from tests.support.command import Terminal
 from tests.support.playing import wait_for
-from tests.support.supervised import ROOT
+from tests.support.supervised import ROOT, toy_variables
 
 
 def test_two_workers_that_share_only_redis_both_solve_tasks_of_one_run(tmp_path: Path) -> None:
-    with RedisServer.start(tmp_path / "redis") as server, ArenaEmulator.start() as emulator:
-        shared = {"SCRIMMAGE_REDIS_URL": server.url, "SCRIMMAGE_PROCESSES": "1", "SCRIMMAGE_THREADS": "2"}
-        machines = [
-            terminal_for(tmp_path / name, emulator, HOME=str(tmp_path / name), **shared)
-            for name in ("one", "two")
-        ]
-        person = terminal_for(tmp_path / "person", emulator, **shared)
-        workers = [machine.start("worker") for machine in machines]
+    with RedisServer.start(tmp_path / "redis") as server:
+        shared = {**toy_variables(), "SCRIMMAGE_REDIS_URL": server.url, "TOY_SECONDS": "1.0"}
+        shared |= {"SCRIMMAGE_PROCESSES": "1", "SCRIMMAGE_THREADS": "2"}
+        one, two = (Terminal(tmp_path / name, HOME=str(tmp_path / name), **shared) for name in ("one", "two"))
+        person = Terminal(tmp_path / "person", **shared)
+        workers = [one.start("worker"), two.start("worker", "--role", "solve")]
         try:
             with Pool(Settings.load(_env_file=None, redis_url=server.url)) as pool:
-                wait_for(lambda: len(pool.fleet.live()) == 6, 60, "three nodes of each machine beat")
+                wait_for(lambda: len(pool.fleet.live()) == 4, 60, "three nodes and one beat")
             played = person.run(
                 "run", "--platform", "toy", "--solver", "slow", "--option", "tasks=16", "--json"
             )

@@ -18,7 +18,7 @@ from workers.api import ComeBack, Effect, Solution, Task, TaskContext, ToolError
 NAMES = (
     "doubling", "patient", "raising", "rubbish", "nothing", "exiting", "endless", "huge", "leaking", "silent",
     "pushing", "calling", "wrapping", "meddling", "killing", "slow", "late", "hasty", "strange",
-    "hoarding",
+    "hoarding", "gated",
 )  # fmt: skip
 SETTING = ",".join(f"{name}=tests.support.toy_solvers:{name.capitalize()}" for name in NAMES)
 
@@ -156,6 +156,16 @@ class Slow:
 
     def solve(self, task: Task, context: TaskContext) -> Solution:
         threading.Event().wait(min(context.deadline.left(), float(os.environ.get("TOY_SECONDS", "1"))))
+        return Solution(answer=2 * int(task.task_id))
+
+
+class Gated:
+    """Waits until the file named by TOY_GATE is there, then answers."""
+
+    def solve(self, task: Task, context: TaskContext) -> Solution:
+        gate = Path(os.environ["TOY_GATE"])
+        while not gate.exists():
+            threading.Event().wait(0.05)
         return Solution(answer=2 * int(task.task_id))
 
 
