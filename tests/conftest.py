@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +14,10 @@ from shared.pool.connection import Patient, connect
 from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
 from shared.settings import Settings
+
+# Tests start some two hundred processes of ours: what they import is compiled once, not in each of them.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 _LONGEST_FIRST = ("e2e/test_", "integration/workers/", "integration/producer/", "integration/")
 
