@@ -54,9 +54,11 @@ class Row:
 
     @property
     def id(self) -> str:
+        """The first cell: registers are cited by it."""
         return next(iter(self.cells.values()), "")
 
     def true(self, column: str) -> bool:
+        """True where the cell says yes, in one of the ways in which registers do."""
         return self.cells.get(column, "").lower() in _TRUE
 
 

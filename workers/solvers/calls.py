@@ -41,6 +41,7 @@ class Call:
 
     @property
     def began(self) -> datetime:
+        """When its first attempt was made."""
         return self.events[0].time
 
 
@@ -107,6 +108,7 @@ class Calls:
         return list(found.values())
 
     def done(self, event: Event) -> bool:
+        """True where the event ended well, by the operator's rule; all did where there is no such rule."""
         return self._done is None or event.status == self._done[1]
 
     def calls(self, events: Iterable[Event]) -> list[Call]:

@@ -52,6 +52,7 @@ class Judged:
 
     @property
     def wrong(self) -> bool:
+        """True where the result cannot be right."""
         return any(finding.certain for finding in self.findings)
 
 

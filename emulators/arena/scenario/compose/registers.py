@@ -15,6 +15,7 @@ from shared.models import JsonObject
 
 
 def write_operator_files(view: View) -> None:
+    """``/AGENTS.md`` and the files that it names, with the scenario's paths, names and numbers filled in."""
     theme, world, look = view.theme, view.world, view.look
     names = theme.names
     values = {
@@ -37,6 +38,7 @@ def write_operator_files(view: View) -> None:
 
 
 def write_registers(view: View, rng: random.Random) -> None:
+    """The registers, each in an order of its own, and the containment state of the shift before."""
     for name, rows in register_rows(view.theme, view.world, view.look).items():
         rng.shuffle(rows)
         view.put(name, write_records(rows, view.theme.columns[name], record_format(view.look, name)))
