@@ -101,7 +101,8 @@ def _play(request: RunRequest, confirm: str | None, accept: list[str], *, wait: 
         rows = [row for row in close_due(local.pool, archive) if row.kind == Kind.FINAL]
         if not rows:
             local.staff()
-            ref = run.under_way()
+            with progress.status(f"asking {platform.name}"):
+                ref = run.under_way()
             if ref is not None:
                 say(f"{ref} is under way: rejoining it")
             else:
@@ -169,7 +170,8 @@ def _start(run: FinalRun, preflight: Preflight) -> RunRef:
 
 def _show(preflight: Preflight, told: dict[str, object]) -> list[Check]:
     """Show every line. ``told`` has them too, for scripts, should this start end early."""
-    checks = preflight.run()
+    with progress.status("looking at all that the run needs"):
+        checks = preflight.run()
     told.update(preflight=_rows(checks), receipt=None)
     for check in checks:
         say(f"{check.mark:>3}  {check.what:<14} {check.detail}", "red" if check.ok is False else "")

@@ -87,7 +87,7 @@ def print_runs(rows: Sequence[Summary], archive: Archive) -> None:
     print_rows(rows)
     kept = [row for row in rows if archive.has(row.ref)]
     print_text()
-    if len(rows) == 1 and kept:
+    if len(rows) == 1 and kept and rows[0].accuracy is not None:
         table(("level", "tasks", "score"), _by_level(archive.load(rows[0].ref).tasks.values()))
     elif len(rows) > 1:
         table(("solver", "runs", "accuracy", "cost"), _by_solver(rows))
@@ -98,6 +98,9 @@ def print_runs(rows: Sequence[Summary], archive: Archive) -> None:
         last = kept[-1]
         where = archive.folder(last.ref) if len(kept) == 1 else archive.root
         say(f"kept in  {where}; look closer: scrimmage show {last.run_id} (and a task: t01)")
+    for row in kept:
+        if row.accuracy is None and row.tasks_submitted:
+            say(f"scores   not out yet: scrimmage refresh {row.run_id} fetches them once they are")
 
 
 def print_rows(rows: Sequence[Summary]) -> None:

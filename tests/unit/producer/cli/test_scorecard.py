@@ -10,7 +10,7 @@ import pytest
 import typer
 
 from producer.archive import Archive
-from producer.cli.scorecard import account, print_rows, show, tell
+from producer.cli.scorecard import account, print_rows, print_runs, show, tell
 from producer.interrupt import Interrupted
 from producer.summary import Failure, Summary
 from producer.sweeps import Sweep
@@ -81,6 +81,18 @@ def test_several_runs_are_summed_up_by_solver(archive: Archive, capsys: pytest.C
     other = ROW.model_copy(update={"run_id": "run_2", "accuracy": 0.7})
     show(Sweep(total=2, done=[ROW, other]), archive)
     assert capsys.readouterr().out.splitlines()[-1].split() == ["mine", "2", "0.600", "-"]
+
+
+def test_scores_that_come_later_are_said_to_and_how_to_get_them(
+    archive: Archive, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = archive.folder(ROW.ref)
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("{}")
+    print_runs([ROW.model_copy(update={"accuracy": None})], archive)
+    said = capsys.readouterr()
+    assert "scrimmage refresh run_1 fetches them" in said.err
+    assert "level" not in said.out, "a table of dashes says nothing"
 
 
 def test_the_status_is_shown_where_a_run_did_not_finish(capsys: pytest.CaptureFixture[str]) -> None:
