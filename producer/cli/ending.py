@@ -7,9 +7,10 @@ platform refused, 130 interrupted.
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from typing import Any, NoReturn
 
-from producer.cli.output import print_json, say
+from producer.cli.output import print_json, say, silence
 from producer.interrupt import Interrupted
 from shared.errors import NotAuthorised, Refused, ScrimmageError, SettingsError, UsageError
 
@@ -43,7 +44,8 @@ def fail(error: ScrimmageError | Interrupted, **known: Any) -> NoReturn:
 
 
 def fail_with(words: str, kind: str, code: int, **known: Any) -> NoReturn:
-    say(words, "red")
+    with suppress(OSError):  # stderr may be what cannot be written
+        say(words, "red")
     tell_scripts(words, kind, code, **known)
     sys.exit(code)
 
@@ -51,4 +53,7 @@ def fail_with(words: str, kind: str, code: int, **known: Any) -> NoReturn:
 def tell_scripts(words: str, kind: str, code: int, **known: Any) -> None:
     """The JSON object of an end with an error; nothing where ``--json`` was not asked for."""
     if "--json" in sys.argv[1:]:
-        print_json({**known, "error": words, "kind": kind}, code)
+        try:
+            print_json({**known, "error": words, "kind": kind}, code)
+        except OSError:  # the words are on stderr, and the code is the one that was due
+            silence()

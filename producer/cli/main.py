@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
 import typer
 
 from producer.cli import demo, doctor, emulate, final, inspect, new_solver, play, pool, runs, show
 from producer.cli.ending import INCOMPLETE, fail, fail_with, tell_scripts
-from producer.cli.output import prepare_streams
+from producer.cli.output import prepare_streams, silence
 from producer.interrupt import Interrupted
 from shared.errors import ScrimmageError
+
+_CANNOT_WRITE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EPIPE}
+"""Of streams that a command was given: of the files that it writes itself it has spoken before."""
 
 app = typer.Typer(
     name="scrimmage",
@@ -51,6 +55,11 @@ def run() -> None:
         fail(Interrupted())
     except typer.TyperException as error:
         _misused(error)
+    except OSError as error:
+        if error.filename is not None or error.errno not in _CANNOT_WRITE:
+            raise
+        silence()
+        fail_with(f"the output cannot be written: {error.strerror}", "OSError", INCOMPLETE)
     except Exception as error:  # a fault of ours: the traceback is for people, a script gets its object too
         tell_scripts(f"{type(error).__name__}: {error}", "Fault", INCOMPLETE)
         raise

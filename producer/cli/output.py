@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Any
 
@@ -41,6 +43,12 @@ def prepare_streams() -> None:
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+
+
+def silence() -> None:
+    """Nothing goes to stdout any more: what it still holds could not be written either, and would be told."""
+    with suppress(OSError, ValueError, AttributeError):  # none, closed, or not a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def clean(text: object, limit: int = 2000) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from producer.local import announced, local_pool
 from shared.settings import Settings
-from tests.support.command import Terminal
+from tests.support.command import SCRIMMAGE, Terminal
 
 
 def test_whoever_is_told_to_stop_after_the_result_prints_one_object(tmp_path: Path) -> None:
@@ -65,3 +66,32 @@ def test_a_second_pool_in_one_folder_is_told_of_the_first(tmp_path: Path) -> Non
         ended = Terminal(tmp_path).run("up")
     assert ended.code == 2
     assert f"a pool is up in this folder already, at {local.settings.redis_url}" in ended.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a file that is always full")
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("new-solver", "--help"), 1, "the output cannot be written: No space left on device"),
+        (("status", "--json"), 1, "the output cannot be written: No space left on device"),
+        (("show", "nobody", "--json"), 2, "is not in the archive"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_told_without_a_traceback(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [*SCRIMMAGE, *arguments],
+            cwd=tmp_path,
+            env=Terminal(tmp_path).environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert ended.returncode == code
+    assert words in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert len(ended.stderr.splitlines()) == 1
