@@ -15,7 +15,7 @@ from ipaddress import ip_address
 import httpx
 
 from shared.deadline import Deadline
-from shared.errors import Refused, SettingsError
+from shared.errors import SettingsError, Unavailable
 from shared.platforms.answer import printable
 from shared.platforms.retry import Failure
 
@@ -32,6 +32,18 @@ _NOT_SENT = (
     httpx.ProxyError,
     httpx.UnsupportedProtocol,
 )
+
+
+class Redirected(Unavailable):
+    """Sent to a place that gets no request: a gateway in a bad hour, or a wrong URL. Nothing was carried out.
+
+    Args:
+        status: the HTTP status.
+    """
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Origin:
@@ -98,20 +110,21 @@ class Origin:
     def redirected(
         self, doing: str, method: str, url: httpx.URL, status: int, headers: Mapping[str, str]
     ) -> httpx.URL:
-        """Where a redirect leads. Raises Refused unless that is here and the request stays what it is."""
+        """Where a redirect leads. Raises Redirected unless that is here and the request stays what it is."""
         try:
             target = url.join(headers.get("location", ""))
         except httpx.InvalidURL:
             target = httpx.URL()
         if (target.scheme, target.host, target.port) != (url.scheme, url.host, url.port):
             elsewhere = self.clean(f"{target.scheme}://{target.host}")
-            raise Refused(
+            raise Redirected(
                 f"{doing}: redirected to {elsewhere}, which gets no request: the key is for {self.url} "
                 "alone. If that is the platform's new address, set its URL",
                 status=status,
             )
         if method != "GET" and status not in {307, 308}:
-            raise Refused(f"{doing}: redirected by HTTP {status}, which would drop its body", status=status)
+            words = f"{doing}: redirected by HTTP {status}, which would drop its body"
+            raise Redirected(words, status=status)
         return target
 
     def clean(self, text: str) -> str:

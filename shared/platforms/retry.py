@@ -10,6 +10,7 @@ no connection, no free connection         no            again / again
 5xx, 408, 425                             perhaps       again / Unclear
 connection lost, time-out, cut-off body   perhaps       again / Unclear
 2xx that is not the JSON that was due     perhaps       again / Unclear
+a redirect to elsewhere                   no            Unavailable at once
 other 4xx                                 no            Refused and its kinds
 ========================================  ============  ===============================
 

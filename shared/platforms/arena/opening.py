@@ -32,7 +32,7 @@ from shared.models import Kind, Run, RunRef, RunRequest
 from shared.platforms.answer import Answer
 from shared.platforms.arena.client import ArenaClient
 from shared.platforms.arena.models import RunSummary
-from shared.platforms.origin import REDIRECTS
+from shared.platforms.origin import Redirected
 from shared.pool.pool import Pool
 
 OPEN_SECONDS = 120.0
@@ -105,8 +105,10 @@ class Opener:
                 run = self._look_repeatedly(request, request_id, since, seed, deadline)
                 if run is None:
                     raise
+            except Redirected as elsewhere:
+                raise (self._no_arena(elsewhere) if self.stranger else elsewhere) from None
             except Refused as refusal:
-                if refusal.status in NO_API or (self.stranger and refusal.status in REDIRECTS):
+                if refusal.status in NO_API:
                     raise self._no_arena(refusal) from None
                 if refusal.status not in {400, 422} or seed is None or request.seed is not None:
                     raise

@@ -14,7 +14,7 @@ import pytest
 import redis
 
 from shared.deadline import Deadline
-from shared.errors import Refused, ScrimmageError, SettingsError, Unavailable, UsageError
+from shared.errors import ScrimmageError, SettingsError, Unavailable, UsageError
 from shared.models import RunRef
 from shared.platforms.http import Http, segment
 from shared.pool import keys
@@ -54,7 +54,7 @@ def test_another_host_gets_no_request_and_no_key(
     with ScriptedServer() as thief:
         server.on(method, "/me", reply({}, status=status, headers={"Location": f"{thief.url}/me"}))
 
-        with pytest.raises(Refused, match="which gets no request"):
+        with pytest.raises(Unavailable, match="which gets no request"):
             get(http, method=method)
         assert thief.requests == []
 
@@ -86,7 +86,7 @@ def test_a_redirect_within_the_origin_is_followed(http: Http, server: ScriptedSe
 def test_a_redirect_that_would_drop_the_body_is_refused(http: Http, server: ScriptedServer) -> None:
     server.on("POST", "/items", reply({}, status=302, headers={"Location": "/items/"}))
 
-    with pytest.raises(Refused, match="drop its body"):
+    with pytest.raises(Unavailable, match="drop its body"):
         get(http, "/items", "POST", {"a": 1})
 
 
