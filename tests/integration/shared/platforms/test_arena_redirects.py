@@ -1,4 +1,4 @@
-"""A gateway that sends requests elsewhere for a while (to a login, to a page on maintenance) decides nothing."""
+"""A gateway that sends requests elsewhere for a while (login, maintenance) decides nothing."""
 
 from __future__ import annotations
 
