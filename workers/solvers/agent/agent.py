@@ -48,7 +48,7 @@ MOST_ROOM = 4
 
 
 class Agent:
-    """See the module. One instance serves all threads; what belongs to a task lives in ``Attempt``.
+    """See the module. One instance serves all threads; what belongs to a task lives in ``Solving``.
 
     Args:
         policy: how much effort a task gets; None: that of this machine's settings.
@@ -63,7 +63,7 @@ class Agent:
         if context.workspace is None or context.model is None:
             context.log("no model or no files: baseline")
             return self.fallback(task, context)
-        solution = Attempt(self, task, context, context.workspace, context.model).solve()
+        solution = Solving(self, task, context, context.workspace, context.model).solve()
         return self.fallback(task, context) if solution is None else solution
 
     def fallback(self, task: Task, context: TaskContext) -> Solution:
@@ -114,7 +114,7 @@ class Candidate:
         )
 
 
-class Attempt:
+class Solving:
     """One task being solved."""
 
     def __init__(
