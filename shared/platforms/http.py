@@ -156,6 +156,7 @@ class Http:
         failure = Failure("no try was made", landed=False)
         for attempt in range(self._tries):
             deadline.check(doing)
+            self._origin.ready()
             self._bucket().acquire(lane, deadline, run=run)
             deadline.check(doing)  # a write that cannot be answered in time is better not sent
             try:

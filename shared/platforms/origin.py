@@ -8,6 +8,7 @@ is bounded in size and time, and an answer that repeats the key is kept without 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from ipaddress import ip_address
@@ -73,9 +74,17 @@ class Origin:
         self._connections = connections
         self._timeout = timeout
         self._clients: dict[int, httpx.Client] = {}
+        self._making: dict[int, threading.Lock] = {}
 
     def __str__(self) -> str:
         return f"{self.name} at {self.url}"
+
+    def ready(self) -> None:
+        """Make the client, where this process has none yet.
+
+        That takes long (it reads all certificates): whoever books a request for a moment does it before.
+        """
+        self._client()
 
     def exchange(
         self, method: str, url: httpx.URL, content: bytes | None, deadline: Deadline, limit: int
@@ -149,10 +158,10 @@ class Origin:
         pid = os.getpid()
         client = self._clients.get(pid)
         if client is None:
-            made = self._make_client()
-            client = self._clients.setdefault(pid, made)  # atomic: of two threads one wins
-            if client is not made:
-                made.close()
+            with self._making.setdefault(pid, threading.Lock()):  # one per process: it may have forked
+                client = self._clients.get(pid)
+                if client is None:
+                    client = self._clients[pid] = self._make_client()
         return client
 
     def _make_client(self) -> httpx.Client:
