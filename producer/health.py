@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -153,16 +153,23 @@ def require_names(settings: Settings, requests: Iterable[RunRequest]) -> None:
                 )
 
 
-def require_workers(pool: Pool, platform: Platform, request: RunRequest) -> None:
+def require_workers(
+    pool: Pool, platform: Platform, request: RunRequest, waiting: Callable[[str], None] = lambda _: None
+) -> None:
     """Refuse to start a run that no live worker can serve. Workers that are just starting are waited for.
+
+    Args:
+        waiting: is told what is waited for, if that takes more than a moment.
 
     Raises:
         SettingsError: says what is missing, and where.
     """
-    patience = Deadline.after(_STARTING_SECONDS)
+    patience, moment = Deadline.after(_STARTING_SECONDS), Deadline.after(1.0)
     while problems := _missing(live := pool.fleet.live(), platform, request):
         if _complete(live) or patience.passed:
             raise SettingsError("no live worker can play this run: " + "; ".join(problems))
+        if moment.passed:
+            waiting(f"waiting {patience.left():.0f} s for workers: " + "; ".join(problems))
         time.sleep(0.2)
 
 

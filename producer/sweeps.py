@@ -110,9 +110,10 @@ def play(
         Unavailable: the platform or Redis did not answer; what was opened stays in the ledger.
     """
     queue = list(requests)
-    for request in {request.solver: request for request in queue}.values():
-        require_workers(pool, platform, request)
     sweep = sweep or Sweep()
+    for request in {request.solver: request for request in queue}.values():
+        require_workers(pool, platform, request, partial(_waiting, sweep, view))
+    sweep.trouble = None
     sweep.total += len(queue) + len(joined)
     sweep.flying |= dict.fromkeys(joined)
     tick = threading.Event()
@@ -137,6 +138,11 @@ def play(
     for name in {row.sweep for row in sweep.done if row.sweep}:
         pool.spend.close_sweep(name)
     return sweep
+
+
+def _waiting(sweep: Sweep, view: Callable[[Sweep], None], reason: str) -> None:
+    sweep.trouble = sweep.trouble or reason  # once: it is not to be told anew with every second
+    view(sweep)
 
 
 def _aside(work: Callable[[], T]) -> Future[T]:

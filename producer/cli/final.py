@@ -252,6 +252,8 @@ def _rehearse(request: RunRequest, accept: list[str], json: bool) -> None:
             row, facts, checks = _rehearsed(here, request, accept, told)
             passed, detail = judge(row, emulator.books())
     except (Interrupted, ScrimmageError) as error:
+        if isinstance(error, Interrupted | SettingsError | Refused):  # nobody will look for the reason there
+            shutil.rmtree(folder, ignore_errors=True)
         fail(error, **told)
     mark = fingerprint_of(settings, request, facts["solver_fingerprint"], facts["commit"])
     record(passed, detail, mark).keep(settings)

@@ -14,7 +14,7 @@ import typer
 from producer.cli.options import Flower
 from producer.cli.output import say
 from producer.interrupt import Interrupted
-from shared.errors import SettingsError, UsageError
+from shared.errors import SettingsError, Unavailable, UsageError
 from shared.settings import Settings, without_secrets
 
 
@@ -52,6 +52,10 @@ def worker(
             "SCRIMMAGE_REDIS_URL is not set: a worker needs the pool's Redis "
             "(for a pool on this machine: `scrimmage up`)"
         )
+    from producer.servers import check_redis
+
+    with suppress(Unavailable):  # it is waited for: machines start in any order
+        check_redis(settings.redis_url)
     command = [sys.executable, "-m", "workers.supervise", "--role", role.value]
     if processes is not None:
         os.environ["SCRIMMAGE_PROCESSES"] = str(processes)

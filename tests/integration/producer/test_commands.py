@@ -38,6 +38,7 @@ def test_no_go_comes_with_the_preflight_that_says_so(tmp_path: Path) -> None:
     said = {check["what"]: check["ok"] for check in ended.json["preflight"]}
     assert (said["account"], said["working tree"]) == (True, False)
     assert (ended.json["runs"], ended.json["receipt"]) == ([], None)
+    assert list((tmp_path / ".scrimmage").glob("rehearsal-*")) == [], "nothing of it is left"
 
 
 @pytest.mark.parametrize(
@@ -95,3 +96,9 @@ def test_an_output_that_cannot_be_written_is_told_without_a_traceback(
     assert words in ended.stderr
     assert "Traceback" not in ended.stderr
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_worker_whose_redis_url_is_none_ends_at_once(tmp_path: Path) -> None:
+    ended = Terminal(tmp_path, SCRIMMAGE_REDIS_URL="127.0.0.1:6379").run("worker")
+    assert ended.code == 2
+    assert "SCRIMMAGE_REDIS_URL: the pool's Redis needs a redis:// or rediss:// URL" in ended.err

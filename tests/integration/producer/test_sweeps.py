@@ -12,7 +12,7 @@ from producer.archive import Archive
 from producer.interrupt import Interrupted
 from producer.stillness import STILL_SECONDS, Stillness
 from producer.sweeps import Sweep, play, requests_of
-from shared.errors import Unavailable, Unclear
+from shared.errors import SettingsError, Unavailable, Unclear
 from shared.models import Run, RunRequest, Solution
 from shared.platforms.base import Prepared
 from shared.pool.fleet import Heartbeat
@@ -164,3 +164,17 @@ def test_runs_that_stand_still_say_why(
         pool.ledger.decide(held, Solution(answer=1))
         pool.ledger.report(held)
         assert look() is None, "it moves again"
+
+
+def test_workers_that_are_waited_for_are_said_to_be(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("producer.health._STARTING_SECONDS", 1.5)
+    troubles: list[str | None] = []
+    with Pool.connect(settings) as empty:
+        platform = Moody.create(settings, empty)
+        with pytest.raises(SettingsError, match="no live worker can play this run: none is alive"):
+            sweep_of(empty, platform, 1, lambda sweep: troubles.append(sweep.trouble))
+        platform.close()
+    (said,) = set(troubles)
+    assert "for workers: none is alive; start `scrimmage worker`" in str(said)
