@@ -166,7 +166,9 @@ class Endpoint:
         dialect = self._dialects.get(with_tools, Dialect())
         first: Answer | None = None
         while True:
-            answer = self._exchange(dialect.worded(body), deadline.sooner(self._timeout))
+            answer = self._exchange(
+                "POST", "/chat/completions", deadline.sooner(self._timeout), dialect.worded(body)
+            )
             try:
                 code = answer.code
             except ValueError:
@@ -199,22 +201,23 @@ class Endpoint:
             return self._price
 
     def _listed_price(self) -> Price:
+        until = Deadline.after(min(self._timeout, _CONNECT_SECONDS))
         try:
-            answer = self._client.get(f"{self.url}/models", timeout=_CONNECT_SECONDS)
-            price = Price.listed(answer.json(), self.model) if answer.is_success else None
-        except (httpx.HTTPError, ValueError):
+            answer = self._exchange("GET", "/models", until)
+            price = Price.listed(answer.content, self.model) if answer.code is None else None
+        except (Miss, ValueError):
             price = None
         if price is None:
             log.warning("model.price_guessed", model=self.model, hint="set SCRIMMAGE_MODEL_PRICE")
         return price or GUESS
 
-    def _exchange(self, body: bytes, until: Deadline) -> Answer:
+    def _exchange(self, method: str, path: str, until: Deadline, body: bytes | None = None) -> Answer:
         seconds = max(until.left(), 0.001)
         timeout = httpx.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
-        headers = {"content-type": "application/json"}
-        url = f"{self.url}/chat/completions"
+        headers = {} if body is None else {"content-type": "application/json"}
+        url = self.url + path
         try:
-            with self._client.stream("POST", url, content=body, headers=headers, timeout=timeout) as response:
+            with self._client.stream(method, url, content=body, headers=headers, timeout=timeout) as response:
                 data = b""
                 for part in response.iter_bytes():
                     data += part

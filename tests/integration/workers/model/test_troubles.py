@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -174,3 +175,12 @@ def test_an_endpoint_that_wants_a_long_pause_is_left_alone_and_holds_no_thread(p
             assert caught.value.after is not None
             assert caught.value.after > 50
     assert task.pool.spend.totals(task.ref).calls == 1
+
+
+def test_a_list_of_prices_that_drips_in_holds_nobody_up(play: Play, tmp_path: Path) -> None:
+    rules = 'fault = "skew"\nseconds = 0\n[[rules]]\nendpoint = "GET /models"\nfault = "drip"\nseconds = 60'
+    with Broken(tmp_path, rules) as endpoint:
+        task = play(endpoint.url, settings={"model_timeout": 1.0})
+        began = time.monotonic()
+        assert task.model.chat(QUESTION).text
+        assert time.monotonic() - began < 20
