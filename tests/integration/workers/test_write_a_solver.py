@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from emulators.serve import ArenaEmulator
 from shared.models import RunRequest, RunStatus
 from shared.settings import Settings
+from tests.support.emulated import ArenaHere
 from tests.support.playing import finish_one, solve_one, state_of
 from tests.support.supervised import ROOT
 from workers.worker import Worker
@@ -33,7 +33,7 @@ def example(request, tmp_path, monkeypatch):
 
 
 def test_an_example_plays_a_run(example, redis_url):
-    with ArenaEmulator.start(seed=1) as arena:
+    with ArenaHere(seed=1) as arena:
         settings = Settings.load(
             _env_file=None, redis_url=redis_url, arena_url=arena.url, arena_key=arena.key, solvers=example
         )

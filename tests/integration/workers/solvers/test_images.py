@@ -10,13 +10,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from emulators.serve import ArenaEmulator, ModelEmulator
+from emulators.serve import ModelEmulator
 from shared.deadline import Deadline
 from shared.models import Run, RunRequest, TaskStatus
 from shared.pool.ledger import TaskState
 from shared.pool.pool import Pool
 from shared.settings import Settings
 from tests.support import model_solvers
+from tests.support.emulated import ArenaHere
 from tests.support.model import settings_for
 from tests.support.playing import solve_one, wait_for
 from tests.support.recording import Recording
@@ -26,13 +27,13 @@ IMAGES = (".png", ".jpg")
 
 
 @pytest.fixture(scope="module")
-def arena() -> Iterator[ArenaEmulator]:
-    with ArenaEmulator.start(seed=1) as emulator:
+def arena() -> Iterator[ArenaHere]:
+    with ArenaHere(seed=1) as emulator:
         yield emulator
 
 
 @pytest.fixture
-def model(arena: ArenaEmulator) -> Iterator[ModelEmulator]:
+def model(arena: ArenaHere) -> Iterator[ModelEmulator]:
     with ModelEmulator.start(arena_url=arena.url) as emulator:
         yield emulator
 
@@ -79,7 +80,7 @@ class Machines:
 
 
 @pytest.fixture
-def settings(arena: ArenaEmulator, recording: Recording, pool: Pool) -> Settings:
+def settings(arena: ArenaHere, recording: Recording, pool: Pool) -> Settings:
     return settings_for(
         recording.url,
         redis_url=pool.settings.redis_url,
