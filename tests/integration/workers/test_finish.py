@@ -194,7 +194,7 @@ def test_a_lost_worker_s_task_is_queued_again(pool):
 
 def test_after_an_outage_every_lease_gets_one_more_lease_time(pool):
     run = open_toy(pool, options={"tasks": 1})
-    assert pool.ledger.lease(run.ref, "4", "alive", 0.1)
+    assert pool.ledger.lease(run.ref, "4", "alive", 1.0)
     wait_for(lambda: pool.ledger.task(run.ref, "4").lease_until < state_of(pool, run).now, 5, "it ran out")
     ticks = iter([0.0, LEASE, LEASE, LEASE, LEASE + 0.1])
     mine = tender(pool, clock=lambda: next(ticks))
