@@ -90,7 +90,14 @@ class Asking:
         """
         solver = self._worker.solvers.get(self._solver)
         context = TaskContext(
-            tools=Tools(self.workspace, self._trusted, self._listed, self._remote, self._transcript),
+            tools=Tools(
+                self.workspace,
+                self._trusted,
+                self._platform.read_only,
+                self._listed,
+                self._remote,
+                self._transcript,
+            ),
             workspace=self.workspace,
             model=self._model,
             deadline=self._deadline,

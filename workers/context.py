@@ -43,6 +43,7 @@ class Tools:
     Args:
         workspace: gives the task's workspace, None where the platform has no files.
         trusted: its tools, with what the pool knows of their answers.
+        read_only: names of the platform's tools that are known, without a request, to change nothing.
         listed: gives the platform's tools by name; an entry with ``effect`` true changes state.
         remote: calls a tool on the platform.
         transcript: every call is noted in it.
@@ -52,12 +53,14 @@ class Tools:
         self,
         workspace: Callable[[], Workspace | None],
         trusted: Callable[[Workspace], LocalTools],
+        read_only: frozenset[str],
         listed: Callable[[], Mapping[str, JsonObject]],
         remote: Callable[[str, Mapping[str, JsonValue]], ToolResult],
         transcript: Transcript,
     ) -> None:
         self._workspace = workspace
         self._trusted = trusted
+        self._read_only = read_only
         self._listed = listed
         self._remote = remote
         self._transcript = transcript
@@ -94,6 +97,14 @@ class Tools:
         workspace = self._workspace()
         if workspace is not None and name in workspace.tools.names:
             return self._trusted(workspace).call(name, args)
+        if name not in self._read_only:
+            self._check_listed(name)
+        answer = self._remote(name, args)
+        if not answer.ok:
+            raise ToolError(answer.error or f"{name} failed without a reason")
+        return answer.result, "platform"
+
+    def _check_listed(self, name: str) -> None:
         tool = self._listed().get(name)
         if tool is None:
             raise ToolError(f"there is no tool {name!r} here; known: {', '.join(self.names) or 'none'}")
@@ -102,10 +113,6 @@ class Tools:
                 f"{name} changes state and is not called by a solver: declare it in the solution, "
                 f"effects=[Effect(tool={name!r}, args={{…}})]"
             )
-        answer = self._remote(name, args)
-        if not answer.ok:
-            raise ToolError(answer.error or f"{name} failed without a reason")
-        return answer.result, "platform"
 
 
 class TaskContext:

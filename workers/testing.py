@@ -94,6 +94,7 @@ def local_context(
         tools=Tools(
             lambda: workspace,
             UntestedTools,
+            frozenset(remote),
             lambda: {name: {} for name in remote},
             lambda name, args: ToolResult(ok=True, result=remote[name](**args)),
             transcript,

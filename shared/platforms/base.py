@@ -65,6 +65,8 @@ class Platform(Protocol):
 
     name: str
     limits: Limits
+    read_only: frozenset[str]
+    """Tools that change nothing by the platform's own text: a call of one need not ask for the list."""
 
     def account(self) -> str:
         """Fingerprint of the key in use; names the bucket. Raises SettingsError where no key is set."""

@@ -151,6 +151,7 @@ class LocalPlay:
             tools=Tools(
                 lambda: workspace,
                 UntestedTools,
+                frozenset(),
                 lambda: listed,
                 remote,
                 transcript,

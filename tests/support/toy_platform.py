@@ -47,6 +47,7 @@ class ToyPlatform:
 
     name = "toy"
     limits = Limits(rate=1000.0, burst=1000)
+    read_only: frozenset[str] = frozenset()
 
     def __init__(self, client: redis.Redis) -> None:
         self._redis = client

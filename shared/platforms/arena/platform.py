@@ -48,9 +48,6 @@ from shared.pool.pool import Pool
 from shared.settings import Settings, fingerprint
 
 EFFECTS = frozenset({"containment", "send_message", "write"})
-READ_ONLY = frozenset(
-    {"tree", "list", "read", "search", "query_logs", "access_path", "threat_intel", "get_containment"}
-)
 _STATE_CHANGING = re.compile(r"state[- ]chang|changes (the )?state", re.IGNORECASE)
 
 LISTING_SECONDS = 60.0
@@ -73,6 +70,9 @@ class ArenaPlatform:
     """
 
     name = "arena"
+    read_only = frozenset(
+        {"tree", "list", "read", "search", "query_logs", "access_path", "threat_intel", "get_containment"}
+    )
     limits = Limits(rate=20.0, burst=100)
 
     def __init__(
@@ -141,7 +141,7 @@ class ArenaPlatform:
     def call_tool(
         self, run: Run, task: Task, name: str, args: Mapping[str, JsonValue], deadline: Deadline
     ) -> ToolResult:
-        write = name not in READ_ONLY  # a tool of which nothing is known may change state
+        write = name not in self.read_only  # a tool of which nothing is known may change state
         try:
             answer = self._client.call_tool(run.ref, task.task_id, name, args, deadline, write=write)
         except (Conflict, NotAuthorised):
