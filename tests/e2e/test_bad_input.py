@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import json
@@ -29,19 +30,21 @@ def bomb() -> bytes:
     return packed.getvalue()
 
 
-BROKEN = {
-    "/reports/cut.pdf": b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog",
-    "/reports/not-a-zip.docx": b"PK\x03\x04 and no more",
-    "/reports/bomb.xlsx": bomb(),
-}
+@functools.cache
+def broken() -> dict[str, bytes]:
+    return {
+        "/reports/cut.pdf": b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog",
+        "/reports/not-a-zip.docx": b"PK\x03\x04 and no more",
+        "/reports/bomb.xlsx": bomb(),
+    }
 
 
 def with_broken_files(theme: str, seed: int, variation: int) -> Scenario:
     scenario = tiny(theme, seed, variation)
-    shas = {path: hashlib.sha256(data).hexdigest() for path, data in BROKEN.items()}
+    shas = {path: hashlib.sha256(data).hexdigest() for path, data in broken().items()}
     return replace(
         scenario,
-        blobs={**scenario.blobs, **{shas[path]: data for path, data in BROKEN.items()}},
+        blobs={**scenario.blobs, **{shas[path]: data for path, data in broken().items()}},
         tasks=tuple(replace(task, files={**task.files, **shas}) for task in scenario.tasks),
     )
 
@@ -85,8 +88,8 @@ def test_malformed_answers_and_broken_files_cost_no_task(malformed: Path, tmp_pa
     folder = terminal.folder / "archive" / "arena" / row["run_id"]
     for line in (folder / "tasks.jsonl").read_text().splitlines():
         unreadable = json.loads(line)["solution"]["answer"]
-        assert set(BROKEN) <= set(unreadable), "each says that it cannot be read"
-        assert all(unreadable[path] for path in BROKEN), "and why"
+        assert set(broken()) <= set(unreadable), "each says that it cannot be read"
+        assert all(unreadable[path] for path in broken()), "and why"
 
 
 def test_a_server_that_is_no_arena_is_named_and_opens_nothing(tmp_path: Path) -> None:
