@@ -15,6 +15,7 @@ from shared.pool.connection import Patient, connect
 from shared.pool.pool import Pool
 from shared.pool.server import RedisServer
 from shared.settings import Settings
+from tests.support import examples  # noqa: F401 - sets how many examples property tests get
 
 # Tests start some two hundred processes of ours: what they import is compiled once, not in each of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

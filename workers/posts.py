@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import structlog
@@ -32,12 +33,12 @@ class NodePlan:
     slots: int
 
 
-def plan(role: str, processes: int, threads: int) -> list[NodePlan]:
-    """The nodes of a role: ``solve``, ``finish``, ``final`` or ``both`` (all of them)."""
-    nodes = [NodePlan(f"solve{number}", QUEUE_SOLVE, threads) for number in range(1, processes + 1)]
-    final = NodePlan("final", QUEUE_FINAL, threads)
-    finish = NodePlan("finish", QUEUE_FINISH, FINISH_SLOTS)
-    return {"solve": nodes, "final": [final], "finish": [finish], "both": [*nodes, final, finish]}[role]
+def plan(roles: Iterable[str], processes: int, threads: int) -> list[NodePlan]:
+    """The nodes of some roles: ``solve``, ``final``, ``finish``, and ``both`` for all of them."""
+    asked = set(roles)
+    every = [NodePlan(f"solve{number}", QUEUE_SOLVE, threads) for number in range(1, processes + 1)]
+    every += [NodePlan("final", QUEUE_FINAL, threads), NodePlan("finish", QUEUE_FINISH, FINISH_SLOTS)]
+    return [node for node in every if "both" in asked or node.name.rstrip("0123456789") in asked]
 
 
 class Child:

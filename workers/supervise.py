@@ -195,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m workers.supervise", description="Run workers on this machine."
     )
-    parser.add_argument("--role", choices=("solve", "finish", "final", "both"), default="both")
+    parser.add_argument("--role", choices=("solve", "finish", "final", "both"), nargs="+", default=["both"])
     parser.add_argument("--processes", type=int, help="nodes for solving (default: SCRIMMAGE_PROCESSES)")
     parser.add_argument("--threads", type=int, help="solves at a time in each (default: SCRIMMAGE_THREADS)")
     parser.add_argument(

@@ -36,10 +36,10 @@ def workers(settings: Settings, tmp_path: Path) -> Iterator[Supervised]:
     workers = Supervised(
         settings,
         tmp_path,
-        *("--role", "both", "--processes", "2", "--threads", str(SLOTS // 2)),
+        *("--role", "solve", "finish", "--processes", "2", "--threads", str(SLOTS // 2)),
         environment={"TOY_SECONDS": "0.15"},
     )
-    workers.wait_until_live(4)
+    workers.wait_until_live(3)
     yield workers
     assert workers.stop() == 0
 

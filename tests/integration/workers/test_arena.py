@@ -28,8 +28,8 @@ def workers(arena, tmp_path_factory):
         settings = Settings.load(
             _env_file=None, redis_url=server.url, arena_url=arena.url, arena_key=arena.key
         )
-        workers = Supervised(settings, folder, "--role", "both", "--processes", "1")
-        workers.wait_until_live(3)
+        workers = Supervised(settings, folder, "--role", "solve", "finish", "--processes", "1")
+        workers.wait_until_live(2)
         yield workers
         assert workers.stop() == 0
 

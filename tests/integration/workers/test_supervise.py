@@ -37,14 +37,17 @@ Start = Callable[..., Supervised]
 
 @pytest.fixture
 def start(server, tmp_path) -> Iterator[Start]:
-    """Starts a machine of three nodes, or the one that solves, and waits until they live."""
+    """Starts a machine of two nodes, or the one that solves, and waits until they live."""
     started: list[Supervised] = []
 
-    def start(seconds: str = "1.0", role: str = "both", **values: float) -> Supervised:
+    def start(
+        seconds: str = "1.0", roles: tuple[str, ...] = ("solve", "finish"), **values: float
+    ) -> Supervised:
         settings = toy_settings(server.url, **{"lease_seconds": LEASE, **values})
-        workers = Supervised(settings, tmp_path, "--role", role, *SMALL, environment={"TOY_SECONDS": seconds})
+        pace = {"TOY_SECONDS": seconds}
+        workers = Supervised(settings, tmp_path, "--role", *roles, *SMALL, environment=pace)
         started.append(workers)
-        workers.wait_until_live(3 if role == "both" else 1)
+        workers.wait_until_live(len(roles))
         return workers
 
     yield start
@@ -79,7 +82,7 @@ def test_a_warm_end_finishes_what_runs_and_a_new_machine_goes_on(start, server):
 
 
 def test_a_second_signal_ends_coldly_and_leaves_running_jobs_to_the_pool(start):
-    workers = start(seconds="60", role="solve", lease_seconds=60.0)
+    workers = start(seconds="60", roles=("solve",), lease_seconds=60.0)
     run = open_toy(workers.pool, "slow", options={"tasks": 4})
     wait_for(lambda: leased(workers, run) == 4, 10, "all slots are taken")
     children = workers.children()

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from emulators.arena.api import PREFIX
 from emulators.arena.openapi import OPERATIONS, document
 from tests.support.arena import Stage
+from tests.support.examples import examples
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +112,7 @@ LIKELY = st.sampled_from(
         *([["agent-01", "agent-02"]], [{"op": "quarantine", "agent": "agent-01"}], [{"op": "note"}]),
     ]
 )
-fuzzed = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+fuzzed = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def body_of(value):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from shared.documents import codec
 from shared.documents.sandbox import Parsers
+from tests.support.examples import examples
 
 GOLDEN = Path(__file__).parents[3] / "golden"
 FILES = sorted(
@@ -72,7 +73,7 @@ def damaged_members(draw: st.DrawFn) -> tuple[str, bytes]:
     return path.name, target.getvalue()
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(damaged_files() | damaged_members())
 def test_a_damaged_file_is_read_or_refused_within_its_limit(
     parsers: Parsers, file: tuple[str, bytes]
@@ -89,7 +90,7 @@ def test_a_damaged_file_is_read_or_refused_within_its_limit(
         assert all(len(column) == len(table.locators) for column in table.values)
 
 
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(sorted({path.suffix for path in FILES})), st.binary(max_size=300))
 def test_any_bytes_under_any_name_are_read_or_refused(parsers: Parsers, suffix: str, data: bytes) -> None:
     document = codec.load(parsers.parse_stored(data, f"file{suffix}"))

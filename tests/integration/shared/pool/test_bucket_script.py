@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shared.pool import keys
 from shared.pool.bucket import Lane
 from shared.pool.connection import Patient
+from tests.support.examples import examples
 
 SECOND = 1_000_000
 START = 1_800_000_000 * SECOND
@@ -70,7 +71,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=steps, interval=st.sampled_from([1_000, 50_252, 333_334]), burst=st.integers(1, 6))
 def test_each_booking_goes_as_soon_as_the_law_of_windows_allows(
     patient: Patient, steps: list[tuple[Any, ...]], interval: int, burst: int
@@ -110,7 +111,7 @@ def test_each_booking_goes_as_soon_as_the_law_of_windows_allows(
                 assert (verdict == "go") == (go - script.now <= most)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(heaps=st.lists(st.tuples(st.sampled_from([Lane.TOOLS, Lane.FETCH]), st.integers(0, 40)), max_size=60))
 def test_a_lower_lane_never_books_far_ahead_but_for_its_tenth(
     patient: Patient, heaps: list[tuple[Lane, int]]

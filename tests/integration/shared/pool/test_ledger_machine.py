@@ -23,6 +23,7 @@ from shared.models import Kind, Receipt, RunStatus, Scorecard, Solution, TaskSta
 from shared.pool import keys
 from shared.pool.connection import Patient
 from shared.pool.ledger import Lease, Ledger, RunLease
+from tests.support.examples import examples
 from tests.support.ledger import LEASE, HandClock, a_run, open_run
 from tests.support.ledger_model import Lost, Model, ModelTask
 
@@ -352,11 +353,10 @@ def test_any_history_of_calls_does_what_the_model_says(patient: Patient) -> None
     run_state_machine_as_test(
         lambda: LedgerMachine(patient),
         settings=settings(
-            max_examples=120,
+            max_examples=examples(120),
             stateful_step_count=40,
             derandomize=True,
             database=None,
-            deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
         ),
     )

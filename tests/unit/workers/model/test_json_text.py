@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from workers.model.json_text import find
 
 
@@ -34,7 +35,7 @@ def test_many_openings_that_lead_nowhere_end_soon() -> None:
     assert find("[" * 100_000) is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50))
 @given(
     st.dictionaries(st.text(), st.lists(st.text() | st.integers() | st.none()), min_size=1),
     st.text(st.characters(exclude_characters="{[")),

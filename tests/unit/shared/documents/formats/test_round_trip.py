@@ -20,6 +20,7 @@ from odf.text import P
 
 from shared.documents.document import Table
 from shared.documents.registry import parse
+from tests.support.examples import examples
 
 Rows = Sequence[Sequence[Any]]
 
@@ -58,7 +59,7 @@ def tables(draw: st.DrawFn, ids: st.SearchStrategy[str], cells: Sequence[st.Sear
     return [header, *rows]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=examples(150))
 @given(tables(IDS, [TEXT | st.just("")]), st.sampled_from(",;\t|"), st.sampled_from(["\n", "\r\n"]))
 def test_a_table_written_to_csv_comes_back_with_its_records_and_lines(
     rows: Rows, delimiter: str, line_end: str
@@ -129,7 +130,7 @@ def odf_cell(value: Any) -> TableCell:
 
 
 @pytest.mark.parametrize(("write", "extension"), [(to_xlsx, "xlsx"), (to_ods, "ods")])
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=examples(60))
 @given(rows=tables(IDS.filter(not_special), CELLS), above=st.integers(0, 5))
 def test_a_table_written_to_a_sheet_comes_back_with_its_row_numbers(
     write: Callable[[Rows, int], bytes], extension: str, rows: Rows, above: int
