@@ -54,6 +54,7 @@ def terminal_of(folder: Path, url: str) -> Terminal:
         folder,
         SCRIMMAGE_ARENA_URL=url + PREFIX,
         SCRIMMAGE_ARENA_KEY="arena_team_1",
+        SCRIMMAGE_PROCESSES="1",
         SCRIMMAGE_SOLVERS="reading=tests.support.arena_solvers:Reading",
     )
 

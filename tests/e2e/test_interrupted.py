@@ -40,6 +40,7 @@ def test_ctrl_c_leaves_a_run_that_resume_brings_to_its_end(terminal: Terminal) -
     assert (row["status"], row["tasks_submitted"]) == ("finished", 24)
 
 
+@pytest.mark.chaos
 def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_end(
     terminal: Terminal,
 ) -> None:
@@ -55,6 +56,7 @@ def test_a_killed_command_leaves_no_process_and_a_run_that_resume_brings_to_its_
     assert (row["status"], row["tasks_submitted"]) == ("finished", 24)
 
 
+@pytest.mark.chaos
 def test_workers_whose_supervisor_was_killed_are_started_again(terminal: Terminal) -> None:
     running = terminal.start("run", "--platform", "toy", "--solver", "slow", "--option", TASKS, "--json")
     running.wait_for_text("solved ")

@@ -11,7 +11,7 @@ from tests.support.playing import wait_for
 
 
 def test_a_killed_pool_takes_redis_workers_and_flower_with_it(tmp_path: Path) -> None:
-    up = Terminal(tmp_path).start("up", "--flower")
+    up = Terminal(tmp_path, SCRIMMAGE_PROCESSES="1").start("up", "--flower")
     up.wait_for_text("ready")
     family = psutil.Process(up.process.pid).children(recursive=True)
     for part in ("-server", "workers.supervise", "flower"):

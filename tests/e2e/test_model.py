@@ -62,6 +62,7 @@ def terminal(tmp_path: Path, arena: ArenaHere, model: ModelEmulator) -> Terminal
     )
 
 
+@pytest.mark.chaos
 def test_a_run_through_troubles_and_an_outage_costs_what_the_books_say(
     terminal: Terminal, model: ModelEmulator, used: Used
 ) -> None:
