@@ -125,6 +125,8 @@ def test_an_opening_that_hangs_holds_back_nobody_who_has_enough(pool: Pool, plat
         sweep_of(pool, platform, 1, enough)
     assert opening == [1]
     free.set()
+    for thread in [thread for thread in threading.enumerate() if thread.name == "sweep"]:
+        thread.join(20)  # what it opens is not to be found by another test
 
 
 @pytest.mark.parametrize(
