@@ -23,6 +23,7 @@ zip per task with tools answered here, and one zip per task with every read-only
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 import time
@@ -40,7 +41,6 @@ from producer.local import local_pool
 from producer.sweeps import play
 from shared.models import RunRequest
 from shared.platforms.arena.platform import ArenaPlatform
-from shared.pool.listings import Listings
 from shared.pool.pool import Pool
 from shared.settings import Settings
 from workers.api import Effect, Solution, Task, TaskContext, ToolError
@@ -213,9 +213,8 @@ def play_one(
     endpoints = Counter(after["by_endpoint"])
     endpoints.subtract(before.get("by_endpoint", {}))
     archived = archive.load(row.ref)
-    listing = Listings(pool.redis).get(row.ref)
-    assert listing is not None
-    contents = [set(paths.values()) for paths in listing.by_task.values()]
+    listing = json.loads((archived.folder / "manifest.json").read_text())
+    contents = [set(paths.values()) for paths in listing.values()]
     shared = set.intersection(*contents)
     asked = [
         str(line["name"])
