@@ -58,7 +58,14 @@ def test_a_port_that_is_closed_is_told_with_the_setting_after_a_visible_wait(clo
 
 
 def test_a_server_that_starts_meanwhile_is_waited_for(closed: socket.socket) -> None:
-    reach(url_of(closed), URL, lambda _: closed.listen(), patience=30)
+    said: list[str] = []
+
+    def start(line: str) -> None:
+        said.append(line)
+        closed.listen()
+
+    reach(url_of(closed), URL, start, patience=30)
+    assert len(said) == 1
 
 
 def test_a_host_that_nobody_knows_is_told_at_once() -> None:
